@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <net/ip6_route.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+
+#include "av.h"
+#include "pane.h"
+#include "wire.h"
+
+/**
+ * pane_av_init - make an address vector of what the core resolved
+ * @av: to fill
+ * @attr: with a GRH whose sgid_attr is set
+ * @sport: UDP source port
+ *
+ * Return: 0; -EINVAL without a GRH or with a GID of another kind; -ENODEV if
+ * the source address' interface is gone
+ */
+int pane_av_init(struct pane_av *av, struct rdma_ah_attr *attr, u16 sport)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+	const struct ib_gid_attr *sgid = grh->sgid_attr;
+	struct net_device *ndev;
+	int err = 0;
+
+	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) || !sgid ||
+	    sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+		return -EINVAL;
+
+	memset(av, 0, sizeof(*av));
+	memcpy(&av->saddr, &sgid->gid, sizeof(av->saddr));
+	memcpy(&av->daddr, &grh->dgid, sizeof(av->daddr));
+	av->v6 = !ipv6_addr_v4mapped(&av->saddr);
+	if (av->v6 == ipv6_addr_v4mapped(&av->daddr))
+		return -EINVAL;
+	av->hop_limit = grh->hop_limit ?: IPDEFTTL;
+	av->tclass = grh->traffic_class;
+	av->flow_label = grh->flow_label;
+	av->sport = sport;
+
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(sgid);
+	if (IS_ERR(ndev))
+		err = PTR_ERR(ndev);
+	else
+		av->oif = ndev->ifindex;
+	rcu_read_unlock();
+	return err;
+}
+
+/* The vector is not used any more, but readers under RCU may still look */
+void pane_av_release(struct pane_av *av)
+{
+	dst_release(unrcu_pointer(xchg(&av->dst, NULL)));
+}
+
+static struct dst_entry *av_lookup4(struct pane_av *av, struct net *net)
+{
+	struct flowi4 fl = {
+		.flowi4_oif = av->oif,
+		.flowi4_proto = IPPROTO_UDP,
+		.saddr = pane_av_saddr4(av),
+		.daddr = pane_av_daddr4(av),
+		.fl4_sport = htons(av->sport),
+		.fl4_dport = htons(PANE_UDP_PORT),
+	};
+	struct rtable *rt = ip_route_output_key(net, &fl);
+
+	return IS_ERR(rt) ? NULL : &rt->dst;
+}
+
+#if IS_ENABLED(CONFIG_IPV6)
+static struct dst_entry *av_lookup6(struct pane_av *av, struct net *net)
+{
+	struct flowi6 fl = {
+		.flowi6_oif = av->oif,
+		.flowi6_proto = IPPROTO_UDP,
+		.saddr = av->saddr,
+		.daddr = av->daddr,
+		.fl6_sport = htons(av->sport),
+		.fl6_dport = htons(PANE_UDP_PORT),
+	};
+	struct dst_entry *dst;
+
+	dst = ip6_dst_lookup_flow(net, NULL, &fl, NULL);
+	if (IS_ERR(dst))
+		return NULL;
+	if (dst->error) {
+		dst_release(dst);
+		return NULL;
+	}
+	WRITE_ONCE(av->cookie, rt6_get_cookie(dst_rt6_info(dst)));
+	return dst;
+}
+#else
+static struct dst_entry *av_lookup6(struct pane_av *av, struct net *net)
+{
+	return NULL;
+}
+#endif
+
+/**
+ * pane_av_route - the route of an address vector
+ * @av: the vector
+ * @net: namespace
+ *
+ * Looked up when the cached one is no longer good; who loses a race to cache
+ * a new one uses the winner's or its own, both are right.
+ *
+ * Context: RCU read side; bottom halves disabled.
+ * Return: the route, good until the read side ends, or NULL
+ */
+struct dst_entry *pane_av_route(struct pane_av *av, struct net *net)
+{
+	struct dst_entry *dst = rcu_dereference(av->dst);
+
+	if (likely(dst && dst_check(dst, READ_ONCE(av->cookie))))
+		return dst;
+
+	dst = av->v6 ? av_lookup6(av, net) : av_lookup4(av, net);
+	/* freed after a grace period at the earliest */
+	dst_release(unrcu_pointer(xchg(&av->dst, RCU_INITIALIZER(dst))));
+	return dst;
+}

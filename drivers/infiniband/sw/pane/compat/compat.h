@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What kernels from 6.1 on lack of the newest one's API. Included ahead of
+ * every file in builds outside the kernel tree.
+ */
+#ifndef PANE_COMPAT_H
+#define PANE_COMPAT_H
+
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "rdma_pane needs Linux 6.1 or newer"
+#endif
+
+#include <linux/timer.h>
+#include <linux/workqueue.h>
+
+#include "features.h"
+
+#ifndef HAVE_WQ_PERCPU
+#define WQ_PERCPU 0
+#endif
+
+#ifndef HAVE_TIMER_CONTAINER_OF
+#define timer_container_of(var, timer, field) from_timer(var, timer, field)
+#endif
+
+#ifndef HAVE_TIMER_SHUTDOWN
+#define timer_delete_sync(timer) del_timer_sync(timer)
+/* nobody may start the timer any more; our callers see to that themselves */
+#define timer_shutdown_sync(timer) del_timer_sync(timer)
+#endif
+
+#include "rdma.h"
+#include "net.h"
+
+#endif /* PANE_COMPAT_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Included ahead of device.c: operations whose types have changed. The
+ * driver's own functions are declared first, by their headers; then the table
+ * is made to name the adapters in ops.c.
+ */
+#ifndef PANE_COMPAT_OPS_H
+#define PANE_COMPAT_OPS_H
+
+#include "../cq.h"
+#include "../mr.h"
+
+#ifndef HAVE_CREATE_CQ_ATTRS
+int compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		     struct ib_udata *udata);
+#define pane_create_cq compat_create_cq
+#endif
+
+#ifndef HAVE_RESIZE_USER_CQ
+int compat_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
+#define resize_user_cq resize_cq
+#define pane_resize_user_cq compat_resize_cq
+#endif
+
+#ifndef HAVE_REG_USER_MR_DMAH
+struct ib_mr *compat_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+				 u64 iova, int access, struct ib_udata *udata);
+#define pane_reg_user_mr compat_reg_user_mr
+#endif
+
+#endif /* PANE_COMPAT_OPS_H */

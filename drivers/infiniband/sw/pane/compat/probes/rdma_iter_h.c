@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <rdma/iter.h>

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Completion queues */
+#ifndef PANE_CQ_H
+#define PANE_CQ_H
+
+#include <linux/atomic.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/pane-abi.h>
+
+struct pane_umap;
+
+/**
+ * struct pane_wc - a completion on its way into a queue
+ * @cqe: what everybody is told; all but its seq
+ * @qp: for kernel users
+ * @net_type: RDMA_NETWORK_ of a datagram, for kernel users
+ * @vlan: VLAN ID of a datagram, 0xffff for none, for kernel users
+ */
+struct pane_wc {
+	struct pane_cqe cqe;
+	struct ib_qp *qp;
+	u8 net_type;
+	u16 vlan;
+};
+
+/**
+ * struct pane_cq - a completion queue
+ * @ibcq: the core's half
+ * @lock: guards the members after it
+ * @ring: a user's entries; user space only reads them
+ * @kring: a kernel user's entries
+ * @mask: entries - 1
+ * @prod: next entry to write
+ * @cons: kernel users: next entry to read
+ * @arm: kernel users: enum pane_cq_arm
+ * @overrun: an entry was lost; told by an event once
+ * @ctl: user space's cons and arm, else NULL
+ * @ring_map: mapping of @ring
+ * @ctl_map: mapping of @ctl
+ * @notifying: completion handlers running or about to; destroy waits for 0
+ * @error_work: raises IB_EVENT_CQ_ERR
+ */
+struct pane_cq {
+	struct ib_cq ibcq;
+	spinlock_t lock;
+	struct pane_cqe *ring;
+	struct pane_wc *kring;
+	u32 mask;
+	u32 prod;
+	u32 cons;
+	u32 arm;
+	bool overrun;
+	struct pane_cq_ctl *ctl;
+	struct pane_umap *ring_map;
+	struct pane_umap *ctl_map;
+	atomic_t notifying;
+	struct work_struct error_work;
+};
+
+static inline struct pane_cq *to_pane_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct pane_cq, ibcq);
+}
+
+enum pane_cq_result {
+	PANE_CQ_POSTED,
+	PANE_CQ_NOTIFY,		/* posted; pane_cq_notify() is due */
+	PANE_CQ_OVERRUN,	/* lost */
+};
+
+enum pane_cq_result pane_cq_post(struct pane_cq *cq, const struct pane_wc *wc,
+				 bool solicited);
+void pane_cq_notify(struct pane_cq *cq);
+
+int pane_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs);
+int pane_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int pane_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe,
+			struct ib_udata *udata);
+int pane_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
+int pane_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+#endif /* PANE_CQ_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The invariant CRC at the end of every RoCE packet.
+ *
+ * It is Ethernet's CRC-32 over 64 ones (where an InfiniBand packet has its
+ * local route header), the IP, UDP and BTH headers with the fields that change
+ * on the way taken as ones, and the rest up to the padding. The accumulated
+ * value is kept uncomplemented until pane_icrc_final().
+ */
+#ifndef PANE_ICRC_H
+#define PANE_ICRC_H
+
+#include <linux/types.h>
+#include <linux/crc32.h>
+
+struct iphdr;
+struct ipv6hdr;
+struct udphdr;
+struct pane_bth;
+
+u32 pane_icrc_start_v4(const struct iphdr *iph, const struct udphdr *uh,
+		       const struct pane_bth *bth);
+u32 pane_icrc_start_v6(const struct ipv6hdr *ip6h, const struct udphdr *uh,
+		       const struct pane_bth *bth);
+
+static inline u32 pane_icrc_add(u32 crc, const void *data, size_t len)
+{
+	return crc32_le(crc, data, len);
+}
+
+/* The value that goes into the packet */
+static inline __le32 pane_icrc_final(u32 crc)
+{
+	return cpu_to_le32(~crc);
+}
+
+#endif /* PANE_ICRC_H */

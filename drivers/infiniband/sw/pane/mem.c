@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <linux/atomic.h>
+#include <linux/minmax.h>
+
+#include "icrc.h"
+#include "mem.h"
+#include "mr.h"
+#include "pane.h"
+#include "qp.h"
+#include "range.h"
+
+/* The copy is in the cache when its CRC is taken, so memory is read once */
+static u32 copy_crc(u8 *dst, const void *src, u32 len, u32 crc)
+{
+	memcpy(dst, src, len);
+	return pane_icrc_add(crc, dst, len);
+}
+
+/* ---- local keys ------------------------------------------------------ */
+
+/* Rules for a local key; windows have none (they are remote only) */
+static bool local_ok(const struct pane_grant *g, const struct pane_qp *qp,
+		     const struct pane_sge *sge, bool write)
+{
+	return g->key == sge->lkey && !g->is_mw &&
+	       g->pd == to_pane_pd(qp->pd) &&
+	       (!write || (g->access & IB_ACCESS_LOCAL_WRITE)) &&
+	       pane_range_contains(g->addr, g->length, sge->addr, sge->length);
+}
+
+/*
+ * Hold the region of the element the place is in. Looked up by key once per
+ * element, then by slot, but checked each time: the region can go any moment.
+ */
+static const struct pane_grant *local_hold(struct pane_qp *qp,
+					   struct pane_sgl *sgl, bool write)
+{
+	const struct pane_sge *sge = &sgl->sge[sgl->cur];
+	const struct pane_grant *g;
+	u32 slotno;
+
+	if (!sgl->ref.slot)
+		sgl->ref.slot = pane_keytab_find(&qp->dev->keys,
+						 sge->lkey >> 8, &slotno);
+	g = sgl->ref.slot ? pane_grant_hold(sgl->ref.slot) : NULL;
+	if (!g)
+		return NULL;
+	if (local_ok(g, qp, sge, write))
+		return g;
+	pane_grant_drop();
+	return NULL;
+}
+
+/* The key that stands for all of kernel memory, without a region behind it */
+static bool local_is_kernel(const struct pane_qp *qp, u32 lkey)
+{
+	return !qp->user && lkey == qp->dev->ibdev.local_dma_lkey;
+}
+
+static void sgl_next(struct pane_sgl *sgl)
+{
+	sgl->cur++;
+	sgl->off = 0;
+	sgl->ref.slot = NULL;
+}
+
+/* Go to byte @pos of the list */
+void pane_sgl_seek(struct pane_sgl *sgl, u32 pos)
+{
+	sgl->cur = 0;
+	sgl->ref.slot = NULL;
+	while (sgl->cur < sgl->num && pos >= sgl->sge[sgl->cur].length)
+		pos -= sgl->sge[sgl->cur++].length;
+	sgl->off = pos;
+}
+
+/* One contiguous piece of memory, and what is to be done with it */
+typedef void (*sgl_fn)(void *ctx, void *mem, u32 len);
+
+/* Walk @len bytes of one element, the region being held */
+static __always_inline void sge_walk(const struct pane_grant *g, u64 addr, u32 len, sgl_fn fn,
+		     void *ctx)
+{
+	u64 off = g ? addr - g->addr + g->offset : 0;
+
+	while (len) {
+		u32 n = len;
+		void *mem = g ? pane_mr_ptr(g->mr, off, &n) :
+				(void *)(uintptr_t)addr;
+
+		fn(ctx, mem, n);
+		off += n;
+		len -= n;
+	}
+}
+
+/*
+ * Walk @len bytes from the place on, moving it. False when a key, range or
+ * right is wrong or the list is too short.
+ */
+static __always_inline bool sgl_walk(struct pane_qp *qp, struct pane_sgl *sgl, u32 len,
+		     bool write, sgl_fn fn, void *ctx)
+{
+	while (len) {
+		const struct pane_grant *g = NULL;
+		const struct pane_sge *sge;
+		u32 n;
+
+		if (sgl->cur == sgl->num)
+			return false;
+		sge = &sgl->sge[sgl->cur];
+		n = min(len, sge->length - sgl->off);
+		if (n && !local_is_kernel(qp, sge->lkey)) {
+			g = local_hold(qp, sgl, write);
+			if (!g)
+				return false;
+		}
+		sge_walk(g, sge->addr + sgl->off, n, fn, ctx);
+		if (g)
+			pane_grant_drop();
+		sgl->off += n;
+		len -= n;
+		if (sgl->off == sge->length)
+			sgl_next(sgl);
+	}
+	return true;
+}
+
+struct gather {
+	u8 *dst;
+	u32 crc;
+};
+
+static void gather_fn(void *ctx, void *mem, u32 len)
+{
+	struct gather *t = ctx;
+
+	t->crc = copy_crc(t->dst, mem, len, t->crc);
+	t->dst += len;
+}
+
+/**
+ * pane_sgl_gather - copy from a list into a packet
+ * @qp: whose list
+ * @sgl: the list; its place moves on
+ * @dst: in the packet
+ * @len: bytes
+ * @crc: ICRC so far, carried on over the bytes
+ *
+ * Context: bottom halves disabled.
+ * Return: false when a key, range or right is wrong
+ */
+bool pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl, u8 *dst,
+		     u32 len, u32 *crc)
+{
+	struct gather t = { .dst = dst, .crc = *crc };
+
+	if (!sgl_walk(qp, sgl, len, false, gather_fn, &t))
+		return false;
+	*crc = t.crc;
+	return true;
+}
+
+struct scatter {
+	const struct sk_buff *skb;
+	u32 off;
+};
+
+static void scatter_fn(void *ctx, void *mem, u32 len)
+{
+	struct scatter *t = ctx;
+
+	/* rx.c has checked that the packet is this long */
+	skb_copy_bits(t->skb, t->off, mem, len);
+	t->off += len;
+}
+
+/**
+ * pane_sgl_scatter - copy from a packet into a list
+ * @qp: whose list
+ * @sgl: the list; its place moves on
+ * @skb: the packet
+ * @off: of the first byte in the packet
+ * @len: bytes
+ *
+ * Context: bottom halves disabled.
+ * Return: false when a key, range or right is wrong or the list too short
+ */
+bool pane_sgl_scatter(struct pane_qp *qp, struct pane_sgl *sgl,
+		      const struct sk_buff *skb, u32 off, u32 len)
+{
+	struct scatter t = { .skb = skb, .off = off };
+
+	return sgl_walk(qp, sgl, len, true, scatter_fn, &t);
+}
+
+static void put_fn(void *ctx, void *mem, u32 len)
+{
+	const u8 **src = ctx;
+
+	memcpy(mem, *src, len);
+	*src += len;
+}
+
+/* Copy @len bytes from @src into a list; as pane_sgl_scatter() */
+bool pane_sgl_put(struct pane_qp *qp, struct pane_sgl *sgl, const void *src,
+		  u32 len)
+{
+	return sgl_walk(qp, sgl, len, true, put_fn, &src);
+}
+
+/* ---- remote keys ----------------------------------------------------- */
+
+/*
+ * May @qp use the grant by this key? A window's rule (A3) is in the grant: a
+ * bound type 2 window names its QP.
+ */
+static enum pane_access remote_check(const struct pane_grant *g,
+				     const struct pane_qp *qp, u32 rkey,
+				     int access, u64 va, u64 len)
+{
+	if (g->key != rkey)
+		return PANE_ACCESS_KEY;
+	if (g->pd != to_pane_pd(qp->pd))
+		return PANE_ACCESS_PD;
+	if (g->qpn && g->qpn != qp->qpn)
+		return PANE_ACCESS_QP;
+	if (access & ~(int)g->access)
+		return PANE_ACCESS_RIGHTS;
+	if (!pane_range_contains(g->addr, g->length, va, len))
+		return PANE_ACCESS_RANGE;
+	return PANE_ACCESS_OK;
+}
+
+/**
+ * pane_remote_hold - find what a remote key opens, check it and hold it
+ * @qp: the QP the request came to
+ * @ref: set for pane_keyref_hold() by later packets of the message
+ * @rkey: the key
+ * @access: IB_ACCESS_REMOTE_ rights that are needed, all of them (C10-77)
+ * @va: first byte
+ * @len: bytes of the whole message
+ * @why: set to the reason when the answer is NULL
+ *
+ * Context: bottom halves disabled; may be the only grant held on the CPU.
+ */
+const struct pane_grant *pane_remote_hold(struct pane_qp *qp,
+					  struct pane_keyref *ref, u32 rkey,
+					  int access, u64 va, u64 len,
+					  enum pane_access *why)
+{
+	const struct pane_grant *g;
+	u32 slotno;
+
+	ref->slot = pane_keytab_find(&qp->dev->keys, rkey >> 8, &slotno);
+	g = ref->slot ? pane_grant_hold(ref->slot) : NULL;
+	*why = g ? remote_check(g, qp, rkey, access, va, len) :
+		   PANE_ACCESS_KEY;
+	if (*why == PANE_ACCESS_OK) {
+		ref->key = rkey;
+		ref->gen = g->gen;
+		return g;
+	}
+	if (g)
+		pane_grant_drop();
+	return NULL;
+}
+
+/*
+ * Hold the grant that @ref names if it is still the one that is published.
+ * Its rights and range were checked for the whole message and cannot change.
+ */
+const struct pane_grant *pane_keyref_hold(const struct pane_keyref *ref)
+{
+	const struct pane_grant *g = pane_grant_hold(ref->slot);
+
+	if (!g)
+		return NULL;
+	if (g->gen == ref->gen && g->key == ref->key)
+		return g;
+	pane_grant_drop();
+	return NULL;
+}
+
+/* Copy from a packet; range and rights were checked, @g is held */
+void pane_remote_write(const struct pane_grant *g, u64 va,
+		       const struct sk_buff *skb, u32 off, u32 len)
+{
+	struct scatter t = { .skb = skb, .off = off };
+
+	sge_walk(g, va, len, scatter_fn, &t);
+}
+
+/* Copy into a packet; range and rights were checked, @g is held */
+void pane_remote_read(const struct pane_grant *g, u64 va, u8 *dst, u32 len,
+		      u32 *crc)
+{
+	struct gather t = { .dst = dst, .crc = *crc };
+
+	sge_walk(g, va, len, gather_fn, &t);
+	*crc = t.crc;
+}
+
+/**
+ * pane_remote_atomic - the word an atomic operation acts on
+ * @g: held grant, range and rights checked for 8 bytes
+ * @va: its address in the request
+ *
+ * The operation is then the CPU's own, so it is atomic towards programs as
+ * well (IB_ATOMIC_GLOB).
+ *
+ * Return: the word, or NULL if it is not aligned: in a zero-based window an
+ * aligned address can name an unaligned word
+ */
+atomic64_t *pane_remote_atomic(const struct pane_grant *g, u64 va)
+{
+	u32 n = sizeof(u64);
+	void *word = pane_mr_ptr(g->mr, va - g->addr + g->offset, &n);
+
+	return IS_ALIGNED((uintptr_t)word, sizeof(u64)) ? word : NULL;
+}

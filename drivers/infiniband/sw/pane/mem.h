@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Access to memory through keys: the checks, and the copies between packets
+ * and pages. Every byte that the driver moves passes through here.
+ */
+#ifndef PANE_MEM_H
+#define PANE_MEM_H
+
+#include <linux/atomic.h>
+#include <linux/skbuff.h>
+#include <linux/types.h>
+#include <rdma/pane-abi.h>
+
+#include "grant.h"
+
+struct pane_qp;
+
+/* Why an access was refused, in the order of the checks (A2 to A6) */
+enum pane_access {
+	PANE_ACCESS_OK,
+	PANE_ACCESS_KEY,	/* opens nothing */
+	PANE_ACCESS_PD,
+	PANE_ACCESS_QP,
+	PANE_ACCESS_RIGHTS,
+	PANE_ACCESS_RANGE,
+	PANE_ACCESS_DEAD,	/* the binding a message began with is gone */
+};
+
+/**
+ * struct pane_keyref - a grant that was looked up
+ * @slot: where it was published; NULL before the first look-up
+ * @key: the key it was asked for by
+ * @gen: which of the slot's grants
+ *
+ * Names one binding for good: an invalidate followed by a bind with the same
+ * key is another one.
+ */
+struct pane_keyref {
+	struct pane_slot *slot;
+	u32 key;
+	u32 gen;
+};
+
+/**
+ * struct pane_sgl - a gather or scatter list and a place in it
+ * @sge: its elements
+ * @num: how many
+ * @cur: element the place is in
+ * @off: bytes of that element before the place
+ * @ref: the region that element was last found in
+ */
+struct pane_sgl {
+	const struct pane_sge *sge;
+	u32 num;
+	u32 cur;
+	u32 off;
+	struct pane_keyref ref;
+};
+
+static inline void pane_sgl_init(struct pane_sgl *sgl,
+				 const struct pane_sge *sge, u32 num)
+{
+	sgl->sge = sge;
+	sgl->num = num;
+	sgl->cur = 0;
+	sgl->off = 0;
+	sgl->ref.slot = NULL;
+}
+
+void pane_sgl_seek(struct pane_sgl *sgl, u32 pos);
+bool pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl, u8 *dst,
+		     u32 len, u32 *crc);
+bool pane_sgl_scatter(struct pane_qp *qp, struct pane_sgl *sgl,
+		      const struct sk_buff *skb, u32 off, u32 len);
+bool pane_sgl_put(struct pane_qp *qp, struct pane_sgl *sgl, const void *src,
+		  u32 len);
+
+const struct pane_grant *pane_remote_hold(struct pane_qp *qp,
+					  struct pane_keyref *ref, u32 rkey,
+					  int access, u64 va, u64 len,
+					  enum pane_access *why);
+const struct pane_grant *pane_keyref_hold(const struct pane_keyref *ref);
+void pane_remote_write(const struct pane_grant *g, u64 va,
+		       const struct sk_buff *skb, u32 off, u32 len);
+void pane_remote_read(const struct pane_grant *g, u64 va, u8 *dst, u32 len,
+		      u32 *crc);
+atomic64_t *pane_remote_atomic(const struct pane_grant *g, u64 va);
+
+#endif /* PANE_MEM_H */

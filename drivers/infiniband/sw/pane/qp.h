@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Queue pairs.
+ *
+ * One spinlock guards all of a QP: its state, both queues, requester and
+ * responder. Whoever has work for a QP (a doorbell, a packet, a timer, the
+ * worker) enters it, does the work and leaves; packets that the work made are
+ * sent on leaving, without the lock, by one sender at a time so that they keep
+ * their order. Completion handlers are called then, too.
+ *
+ * struct pane_qp lives until an RCU grace period after destroy, so those who
+ * find it in the table need no reference: they enter, and look at the state.
+ */
+#ifndef PANE_QP_H
+#define PANE_QP_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/skbuff.h>
+#include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/pane-abi.h>
+
+#include "av.h"
+#include "mem.h"
+#include "mw.h"
+
+struct pane_cq;
+struct pane_mr;
+struct pane_umap;
+struct pane_wc;
+
+/*
+ * Operations of the send queue: those of enum pane_wr_opcode, and these, which
+ * no ring can hold.
+ */
+enum {
+	PANE_WR_BIND_MW1	= PANE_WR_USER_MAX,
+	PANE_WR_REG_MR,
+	PANE_WR_MAX,
+};
+
+/* A QP's state is an enum ib_qp_state, or this once it is being destroyed */
+#define PANE_QPS_DEAD	255
+
+enum pane_swqe_state {
+	PANE_SWQE_POSTED,	/* not begun */
+	PANE_SWQE_SENT,		/* begun: it has PSNs */
+	PANE_SWQE_DONE,		/* waits for earlier ones to complete */
+	PANE_SWQE_FAILED,	/* likewise; the QP stops here */
+};
+
+/**
+ * struct pane_swqe - a send request, the kernel's copy
+ * @wr_id: returned in the completion
+ * @op: PANE_WR_
+ * @state: enum pane_swqe_state
+ * @status: of the completion, when it failed
+ * @num_sge: elements in @sge
+ * @flags: enum pane_wr_flags
+ * @ex: immediate (big endian) or key to invalidate
+ * @length: bytes of the message
+ * @first_psn: of its first packet, once begun
+ * @num_pkts: PSNs it takes
+ * @in_flight: counted in sq.rd_out
+ * @vendor_err: enum pane_vendor_err
+ * @sge: elements, or inline data in the same place
+ */
+struct pane_swqe {
+	u64 wr_id;
+	u8 op;
+	u8 state;
+	u8 status;
+	u8 num_sge;
+	u16 flags;
+	u32 ex;
+	u32 length;
+	u32 first_psn;
+	u32 num_pkts;
+	u32 vendor_err;
+	bool in_flight;
+	union {
+		struct {
+			u64 va;
+			u32 rkey;
+			u32 srqn;
+			u64 compare_add;
+			u64 swap;
+		} rdma;
+		struct {
+			u32 ah;
+			u32 qpn;
+			u32 qkey;
+		} ud;
+		struct pane_bind bind;
+		struct {
+			struct pane_mr *mr;
+			u32 key;
+			int access;
+		} reg;
+	};
+	struct pane_sge sge[];
+};
+
+/* What the requester waits for before it may go on */
+enum pane_sq_wait {
+	PANE_SQ_RUN,		/* nothing */
+	PANE_SQ_WAIT_RNR,	/* the time the receiver asked for */
+	PANE_SQ_WAIT_TX,	/* room in a queue of the network stack */
+};
+
+/**
+ * struct pane_sq - send queue and requester
+ * @wqes: the requests, @stride bytes each
+ * @stride: bytes of a struct pane_swqe with its elements
+ * @mask: slots - 1
+ * @max_sge: elements a request may have
+ * @max_inline: bytes of inline data it may have
+ * @ring: user's ring, NULL for kernel users
+ * @ring_stride: bytes of its slots
+ * @prod: next slot to fill
+ * @cur: request to send next
+ * @cons: oldest request that has not completed
+ * @cur_pkt: packet of request @cur to send next
+ * @psn: of the next request that is begun
+ * @una: oldest PSN without an answer
+ * @sent: one past the newest PSN that was ever sent
+ * @rd_out: READs and atomics on their way
+ * @since_ack: packets sent since one asked for an ACK
+ * @retries: left before the QP fails
+ * @rnr_retries: likewise, for receivers that are not ready
+ * @went_back: went back for a lost response, which has not come yet
+ * @wait: enum pane_sq_wait
+ * @progress: jiffies when an answer last brought us on
+ * @sgl: place in the data of request @cur
+ * @resp_sgl: place in the buffer of the READ that is being answered
+ * @resp_psn: PSN of the response that belongs there; PANE_PSN_NONE for none
+ */
+struct pane_sq {
+	void *wqes;
+	u32 stride;
+	u32 mask;
+	u32 max_sge;
+	u32 max_inline;
+	const void *ring;
+	u32 ring_stride;
+	u32 prod;
+	u32 cur;
+	u32 cons;
+	u32 cur_pkt;
+	u32 psn;
+	u32 una;
+	u32 sent;
+	u32 rd_out;
+	u32 since_ack;
+	u8 retries;
+	u8 rnr_retries;
+	bool went_back;
+	u8 wait;
+	unsigned long progress;
+	struct pane_sgl sgl;
+	struct pane_sgl resp_sgl;
+	u32 resp_psn;
+};
+
+/**
+ * struct pane_rq - a receive queue
+ * @ring: requests, @stride bytes each
+ * @stride: bytes of a struct pane_rq_wqe with its elements
+ * @mask: slots - 1
+ * @max_sge: elements a request may have
+ * @prod: where the poster says how many he posted
+ * @taken: how many were taken
+ * @cons: where he is told that
+ */
+struct pane_rq {
+	void *ring;
+	u32 stride;
+	u32 mask;
+	u32 max_sge;
+	const u32 *prod;
+	u32 taken;
+	u32 *cons;
+};
+
+/* A receive request, the kernel's copy */
+struct pane_rwqe {
+	u64 wr_id;
+	u32 num_sge;
+	u64 length;
+	struct pane_sge sge[];
+};
+
+/* A READ or atomic that was answered, kept for duplicates */
+struct pane_res {
+	u8 kind;		/* enum pane_op_kind; 0 when empty */
+	u32 first_psn;
+	u32 num_pkts;
+	u64 va;
+	u32 length;
+	struct pane_keyref ref;	/* READ */
+	u64 orig;		/* atomic */
+};
+
+enum pane_resp_phase {
+	PANE_RESP_IDLE,		/* between messages */
+	PANE_RESP_SEND,		/* inside a SEND */
+	PANE_RESP_WRITE,	/* inside a WRITE */
+};
+
+/* A READ that is being answered */
+struct pane_reading {
+	u64 va;
+	u32 left;
+	u32 psn;
+	bool first;
+	bool active;
+	struct pane_keyref ref;
+};
+
+/**
+ * struct pane_resp - responder
+ * @epsn: PSN it expects
+ * @msn: messages it completed
+ * @phase: enum pane_resp_phase
+ * @nak_sent: the requester was told to go back; nothing is said until the
+ *            expected PSN comes
+ * @have_rwqe: @rwqe is in use
+ * @rwqe: receive request of the message
+ * @sgl: place in it
+ * @rcvd: bytes of the message so far
+ * @ref: binding of a WRITE
+ * @va: where its next byte goes
+ * @left: bytes of it to come
+ * @length: bytes of all of it
+ * @ack_due: an ACK was asked for, and is to be sent on leaving
+ * @reading: READ that is being answered
+ * @res: READs and atomics for duplicates, a ring
+ * @res_size: its size
+ * @res_next: entry to use next
+ * @pend: packets that wait for @reading to end
+ */
+struct pane_resp {
+	u32 epsn;
+	u32 msn;
+	u8 phase;
+	bool nak_sent;
+	bool have_rwqe;
+	struct pane_rwqe *rwqe;
+	struct pane_sgl sgl;
+	u32 rcvd;
+	struct pane_keyref ref;
+	u64 va;
+	u32 left;
+	u32 length;
+	bool ack_due;
+	struct pane_reading reading;
+	struct pane_res *res;
+	u32 res_size;
+	u32 res_next;
+	struct sk_buff_head pend;
+};
+
+/**
+ * struct pane_qp - a queue pair
+ * @dev: its device
+ * @ibqp: the core's half; not to be touched once the state is PANE_QPS_DEAD
+ * @pd: protection domain; likewise
+ * @send_cq: likewise
+ * @recv_cq: likewise
+ * @type: IB_QPT_
+ * @transport: enum pane_transport, the upper bits of its opcodes
+ * @user: made by user space
+ * @sq_sig_all: every send request gives a completion
+ * @qpn: number
+ * @slotno: place in the table of QPs
+ * @ibuc: context of a user's QP, only to compare
+ * @mutex: serialises modify, query, destroy
+ * @lock: guards all that follows up to @mw_lock
+ * @state: IB_QPS_ or PANE_QPS_DEAD
+ * @attr: attributes as set by modify
+ * @mtu_shift: log2 of the path MTU
+ * @ack_timeout: jiffies, 0 for none
+ * @av: where a connected QP's packets go
+ * @have_av: @av is in use
+ * @ip_id: IPv4 ID of the next packet
+ * @sq: send queue, requester
+ * @rq: receive queue
+ * @resp: responder
+ * @txq: packets to send
+ * @tx_busy: somebody is sending from @txq
+ * @established: IB_EVENT_COMM_EST was raised
+ * @more: the requester stopped only to give others a turn
+ * @notify_send: @send_cq's handler is to be called
+ * @notify_recv: likewise
+ * @events: bits of IB_EVENT_ to raise
+ * @rexmit_timer: no response came
+ * @wait_timer: end of sq.wait, and of a pause in a READ's answer
+ * @work: raises events, goes on with long work
+ * @ctl: head of a user's rings
+ * @map: mapping of them
+ * @kring: a kernel user's receive ring
+ * @krq_prod: a kernel user's count of posted receive requests
+ * @krq_cons: where the kernel user's taken count goes
+ * @mw_lock: guards @mws
+ * @mws: type 2 windows bound here
+ * @rcu: frees it
+ */
+struct pane_qp {
+	struct pane_dev *dev;
+	struct ib_qp *ibqp;
+	struct ib_pd *pd;
+	struct pane_cq *send_cq;
+	struct pane_cq *recv_cq;
+	enum ib_qp_type type;
+	u8 transport;
+	bool user;
+	bool sq_sig_all;
+	u32 qpn;
+	u32 slotno;
+	struct ib_ucontext *ibuc;
+	struct mutex mutex;
+
+	spinlock_t lock;
+	u8 state;
+	struct ib_qp_attr attr;
+	u8 mtu_shift;
+	unsigned long ack_timeout;
+	struct pane_av av;
+	bool have_av;
+	u16 ip_id;
+	struct pane_sq sq;
+	struct pane_rq rq;
+	struct pane_resp resp;
+	struct sk_buff_head txq;
+	bool tx_busy;
+	bool established;
+	bool more;
+	bool notify_send;
+	bool notify_recv;
+	unsigned long events;
+	struct timer_list rexmit_timer;
+	struct timer_list wait_timer;
+	struct work_struct work;
+
+	struct pane_qp_ctl *ctl;
+	struct pane_umap *map;
+	void *kring;
+	u32 krq_prod;
+	u32 krq_cons;
+
+	spinlock_t mw_lock;
+	struct list_head mws;
+	struct rcu_head rcu;
+};
+
+/* The core's half, which the core allocates and frees */
+struct pane_ibqp {
+	struct ib_qp ibqp;
+	struct pane_qp *qp;
+};
+
+static inline struct pane_qp *to_pane_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct pane_ibqp, ibqp)->qp;
+}
+
+static inline struct pane_swqe *pane_swqe(const struct pane_sq *sq, u32 index)
+{
+	return sq->wqes + (size_t)(index & sq->mask) * sq->stride;
+}
+
+static inline bool pane_qp_is_datagram(const struct pane_qp *qp)
+{
+	return qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
+}
+
+static inline u32 pane_qp_mtu(const struct pane_qp *qp)
+{
+	return 1U << qp->mtu_shift;
+}
+
+/* Attributes as the state machine of the requester and responder needs them */
+static inline bool pane_qp_sends(const struct pane_qp *qp)
+{
+	return qp->state == IB_QPS_RTS || qp->state == IB_QPS_SQD;
+}
+
+static inline bool pane_qp_receives(const struct pane_qp *qp)
+{
+	return qp->state == IB_QPS_RTR || qp->state == IB_QPS_RTS ||
+	       qp->state == IB_QPS_SQD || qp->state == IB_QPS_SQE;
+}
+
+/* qp.c */
+int pane_qp_table_init(void);
+void pane_qp_table_exit(void);
+struct pane_qp *pane_qp_find(u32 qpn);
+int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata);
+int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+void pane_qp_enter(struct pane_qp *qp);
+void pane_qp_leave(struct pane_qp *qp);
+void pane_qp_complete(struct pane_qp *qp, struct pane_cq *cq,
+		      struct pane_wc *wc, bool solicited);
+void pane_qp_raise(struct pane_qp *qp, enum ib_event_type event);
+
+/* qp_state.c */
+int pane_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+int pane_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init);
+void pane_qp_error(struct pane_qp *qp);
+void pane_qp_reset_locked(struct pane_qp *qp);
+
+#endif /* PANE_QP_H */

@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "ah.h"
+#include "cq.h"
+#include "icrc.h"
+#include "pane.h"
+#include "psn.h"
+#include "qp.h"
+#include "req.h"
+#include "tx.h"
+#include "wr.h"
+
+/* Packets and local operations at a time, then others get a turn */
+#define REQ_BUDGET	64
+/* PSNs that may be without an answer */
+#define REQ_WINDOW	256
+/* An ACK is asked for at least so often, to keep the window moving */
+#define REQ_ACK_EVERY	32
+/*
+ * Most packets a READ request asks for. A longer READ is several requests, so
+ * that what is outstanding is always less than half the PSN space.
+ */
+#define REQ_READ_MAX	(PANE_PSN_HALF / 4)
+
+/* ---- completion ------------------------------------------------------ */
+
+static void req_complete(struct pane_qp *qp, const struct pane_swqe *w,
+			 enum ib_wc_status status)
+{
+	struct pane_wc wc = {};
+
+	wc.cqe.wr_id = w->wr_id;
+	wc.cqe.status = status;
+	wc.cqe.opcode = pane_wr_info(w)->wc_opcode;
+	wc.cqe.vendor_err = status ? w->vendor_err : 0;
+	if (pane_wr_reads(w))
+		wc.cqe.byte_len = w->length;
+	pane_qp_complete(qp, qp->send_cq, &wc, status);
+}
+
+/*
+ * Take the oldest request off the queue and tell of it if that is wanted. Its
+ * slot is used again only by a later fetch, so @w is good until then.
+ */
+void pane_req_finish(struct pane_qp *qp, struct pane_swqe *w,
+		     enum ib_wc_status status)
+{
+	struct pane_sq *sq = &qp->sq;
+
+	if (w->in_flight)
+		sq->rd_out--;
+	if (status)
+		pane_wr_discard(qp, w);
+	/* a request can end before it was begun, when all are flushed */
+	if (sq->cur == sq->cons) {
+		sq->cur++;
+		sq->cur_pkt = 0;
+	}
+	sq->cons++;
+	if (qp->ctl)
+		smp_store_release(&qp->ctl->sq_cons, sq->cons);
+	if (status || qp->sq_sig_all || (w->flags & PANE_WR_SIGNALED))
+		req_complete(qp, w, status);
+}
+
+/* In SQD: has all that was begun ended? */
+static void req_check_drained(struct pane_qp *qp)
+{
+	if (qp->state != IB_QPS_SQD || !qp->attr.sq_draining ||
+	    qp->sq.cons != qp->sq.cur)
+		return;
+	qp->attr.sq_draining = 0;
+	if (qp->attr.en_sqd_async_notify)
+		pane_qp_raise(qp, IB_EVENT_SQ_DRAINED);
+}
+
+/*
+ * Complete what stands first and waits for nothing more: local operations,
+ * datagrams, failures. Requests on the wire complete by their answers.
+ */
+void pane_req_retire(struct pane_qp *qp)
+{
+	struct pane_sq *sq = &qp->sq;
+
+	while (sq->cons != sq->prod) {
+		struct pane_swqe *w = pane_swqe(sq, sq->cons);
+
+		if (w->state == PANE_SWQE_FAILED) {
+			pane_req_finish(qp, w, w->status);
+			pane_qp_error(qp);
+			return;
+		}
+		if (w->state != PANE_SWQE_DONE)
+			break;
+		pane_req_finish(qp, w, IB_WC_SUCCESS);
+	}
+	req_check_drained(qp);
+}
+
+/*
+ * Tell user space whether it has to ring for its next request. Not while we
+ * are at it, and not while the queue waits for something that will bring us
+ * back to it.
+ */
+static void req_doorbell(struct pane_qp *qp, bool needed)
+{
+	if (qp->ctl)
+		WRITE_ONCE(qp->ctl->sq_flags, needed ? PANE_NEED_DOORBELL : 0);
+}
+
+/*
+ * Flush the send queue, and what is in the ring. A user who posts all the time
+ * is served in portions.
+ */
+void pane_req_flush(struct pane_qp *qp)
+{
+	struct pane_sq *sq = &qp->sq;
+	u32 budget = 2 * (sq->mask + 1);
+
+	req_doorbell(qp, true);
+	/* pairs with the barrier of the poster */
+	smp_mb();
+	pane_wr_fetch(qp);
+	do {
+		while (sq->cons != sq->prod) {
+			struct pane_swqe *w = pane_swqe(sq, sq->cons);
+
+			pane_req_finish(qp, w, w->state == PANE_SWQE_FAILED ?
+					w->status : IB_WC_WR_FLUSH_ERR);
+			budget--;
+		}
+		if ((s32)budget <= 0) {
+			qp->more = true;
+			break;
+		}
+	} while (pane_wr_fetch(qp));
+}
+
+/* ---- packets --------------------------------------------------------- */
+
+/* PSN of the packet that would be sent next */
+u32 pane_req_next_psn(const struct pane_qp *qp)
+{
+	const struct pane_sq *sq = &qp->sq;
+	const struct pane_swqe *w;
+
+	if (sq->cur == sq->prod)
+		return sq->psn;
+	w = pane_swqe(sq, sq->cur);
+	if (w->state != PANE_SWQE_SENT)
+		return sq->psn;
+	return pane_psn_add(w->first_psn, sq->cur_pkt);
+}
+
+static void req_fail(struct pane_swqe *w, enum ib_wc_status status,
+		     enum pane_vendor_err verr)
+{
+	w->state = PANE_SWQE_FAILED;
+	w->status = status;
+	w->vendor_err = verr;
+}
+
+static u8 req_opcode(const struct pane_swqe *w, u32 pkt)
+{
+	const struct pane_wr_info *info = pane_wr_info(w);
+
+	if (w->num_pkts == 1)
+		return info->only;
+	if (pkt == 0)
+		return info->first;
+	if (pkt == w->num_pkts - 1)
+		return info->last;
+	/* SEND_MIDDLE and WRITE_MIDDLE follow their FIRST */
+	return info->first + 1;
+}
+
+/*
+ * Ask for an ACK when nothing follows that could carry the question later, and
+ * now and then. The answer covers all before it.
+ */
+static bool req_wants_ack(const struct pane_qp *qp, u32 psn, bool last)
+{
+	const struct pane_sq *sq = &qp->sq;
+
+	if (pane_psn_diff(psn, sq->una) >= REQ_WINDOW - 1)
+		return true;
+	if (!last)
+		return sq->since_ack >= REQ_WINDOW / 4;
+	return sq->cur + 1 == sq->prod || sq->since_ack >= REQ_ACK_EVERY;
+}
+
+static void req_fill_reth(struct pane_frame *f, u64 va, u32 rkey, u32 length)
+{
+	struct pane_reth *reth = pane_tx_hdr(f, PANE_HDR_RETH);
+
+	reth->va = cpu_to_be64(va);
+	reth->rkey = cpu_to_be32(rkey);
+	reth->length = cpu_to_be32(length);
+}
+
+static void req_fill_atomic(struct pane_frame *f, const struct pane_swqe *w)
+{
+	struct pane_atomic_eth *eth = pane_tx_hdr(f, PANE_HDR_ATOMIC);
+	bool swap = w->op == PANE_WR_CMP_SWAP;
+
+	eth->va = cpu_to_be64(w->rdma.va);
+	eth->rkey = cpu_to_be32(w->rdma.rkey);
+	eth->swap_add = cpu_to_be64(swap ? w->rdma.swap : w->rdma.compare_add);
+	eth->compare = cpu_to_be64(swap ? w->rdma.compare_add : 0);
+}
+
+/* Headers behind the BTH of packet @pkt */
+static void req_fill_headers(struct pane_qp *qp, struct pane_frame *f,
+			     const struct pane_swqe *w, u32 pkt)
+{
+	u32 off = pkt << qp->mtu_shift;
+
+	if (pane_op_has(f->op, PANE_HDR_RETH))
+		req_fill_reth(f, w->rdma.va + off, w->rdma.rkey,
+			      w->length - off);
+	if (pane_op_has(f->op, PANE_HDR_ATOMIC))
+		req_fill_atomic(f, w);
+	if (pane_op_has(f->op, PANE_HDR_IMM)) {
+		struct pane_immdt *imm = pane_tx_hdr(f, PANE_HDR_IMM);
+
+		imm->imm = (__force __be32)w->ex;
+	}
+	if (pane_op_has(f->op, PANE_HDR_IETH)) {
+		struct pane_ieth *ieth = pane_tx_hdr(f, PANE_HDR_IETH);
+
+		ieth->rkey = cpu_to_be32(w->ex);
+	}
+	if (pane_op_has(f->op, PANE_HDR_DETH)) {
+		struct pane_deth *deth = pane_tx_hdr(f, PANE_HDR_DETH);
+
+		deth->qkey = cpu_to_be32(w->ud.qkey & PANE_QKEY_CONTROLLED ?
+					 qp->attr.qkey : w->ud.qkey);
+		deth->sqpn = cpu_to_be32(qp->qpn);
+	}
+}
+
+/* Copy the payload. False if a local key is wrong. */
+static bool req_fill_payload(struct pane_qp *qp, struct pane_frame *f,
+			     struct pane_swqe *w, u32 off)
+{
+	if (!f->len)
+		return true;
+	if (w->flags & PANE_WR_INLINE) {
+		memcpy(f->payload, (u8 *)w->sge + off, f->len);
+		f->crc = pane_icrc_add(f->crc, f->payload, f->len);
+		return true;
+	}
+	return pane_sgl_gather(qp, &qp->sq.sgl, f->payload, f->len, &f->crc);
+}
+
+static u32 req_payload_len(const struct pane_qp *qp, const struct pane_swqe *w,
+			   u32 pkt)
+{
+	if (pane_wr_reads(w))
+		return 0;
+	return min(w->length - (pkt << qp->mtu_shift), pane_qp_mtu(qp));
+}
+
+/*
+ * Build packet cur_pkt of request @w to @av and queue it.
+ * Return: 0; -ENOMEM; -EFAULT for a wrong local key
+ */
+static int req_build(struct pane_qp *qp, struct pane_swqe *w,
+		     const struct pane_av *av, struct pane_bth_fields *bth)
+{
+	u32 pkt = qp->sq.cur_pkt;
+	struct pane_frame f;
+
+	if (!pane_tx_begin(qp, av, qp->transport | req_opcode(w, pkt),
+			   req_payload_len(qp, w, pkt), bth, &f))
+		return -ENOMEM;
+	req_fill_headers(qp, &f, w, pkt);
+	pane_tx_headers_done(&f);
+	if (!req_fill_payload(qp, &f, w, pkt << qp->mtu_shift)) {
+		pane_tx_abort(&f);
+		pane_count(qp->dev, local_prot_err);
+		return -EFAULT;
+	}
+	if (!pane_qp_is_datagram(qp))
+		pane_tx_cb(f.skb)->kind = PANE_TX_REQUEST;
+	pane_tx_end(qp, &f);
+	return 0;
+}
+
+/* Packets that the next packet stands for: many if it is a READ request */
+static u32 req_span(const struct pane_qp *qp, const struct pane_swqe *w)
+{
+	if (pane_wr_info(w)->class != PANE_WRC_READ)
+		return 1;
+	return min_t(u32, w->num_pkts - qp->sq.cur_pkt, REQ_READ_MAX);
+}
+
+static int req_send_connected(struct pane_qp *qp, struct pane_swqe *w)
+{
+	struct pane_sq *sq = &qp->sq;
+	u32 span = req_span(qp, w);
+	bool last = sq->cur_pkt + span == w->num_pkts;
+	struct pane_bth_fields bth = {
+		.dqpn = qp->attr.dest_qp_num,
+		.psn = pane_psn_add(w->first_psn, sq->cur_pkt),
+		.solicited = last && (w->flags & PANE_WR_SOLICITED),
+	};
+	int err;
+
+	bth.ack_req = pane_wr_reads(w) || req_wants_ack(qp, bth.psn, last);
+	err = req_build(qp, w, &qp->av, &bth);
+	if (err)
+		return err;
+	if (pane_wr_reads(w) && !w->in_flight) {
+		w->in_flight = true;
+		sq->rd_out++;
+	}
+	sq->since_ack = bth.ack_req ? 0 : sq->since_ack + 1;
+	sq->cur_pkt += span;
+	if (bth.psn == sq->una)
+		sq->progress = jiffies;
+	if (pane_psn_before(sq->sent, pane_psn_add(bth.psn, span)))
+		sq->sent = pane_psn_add(bth.psn, span);
+	pane_rexmit_arm(qp);
+	return 0;
+}
+
+/*
+ * The route of a datagram. Its packet holds a reference: the handle may be
+ * gone when it is sent.
+ */
+static struct dst_entry *req_datagram_route(struct pane_qp *qp,
+					    struct pane_av *av)
+{
+	struct net *net = rcu_dereference(qp->dev->net);
+
+	return net ? pane_av_route(av, net) : NULL;
+}
+
+/* A datagram is done when it is sent, whatever becomes of it */
+static int req_send_datagram(struct pane_qp *qp, struct pane_swqe *w)
+{
+	struct pane_bth_fields bth = {
+		.dqpn = w->ud.qpn,
+		.psn = w->first_psn,
+		.solicited = w->flags & PANE_WR_SOLICITED,
+	};
+	struct pane_av *av = pane_ah_find(qp, w->ud.ah);
+	struct dst_entry *dst;
+	int err;
+
+	if (!av) {
+		req_fail(w, IB_WC_LOC_QP_OP_ERR, PANE_VERR_WQE_AH);
+		return 0;
+	}
+	dst = req_datagram_route(qp, av);
+	if (dst) {
+		err = req_build(qp, w, av, &bth);
+		if (err)
+			return err;
+		skb_dst_set(skb_peek_tail(&qp->txq), dst_clone(dst));
+	} else {
+		pane_count(qp->dev, send_no_route);
+	}
+	w->state = PANE_SWQE_DONE;
+	return 0;
+}
+
+/* ---- the queue ------------------------------------------------------- */
+
+/* Must a request that was not begun wait for what is on its way? */
+static bool req_must_wait(const struct pane_qp *qp, const struct pane_swqe *w)
+{
+	const struct pane_sq *sq = &qp->sq;
+
+	if (qp->state == IB_QPS_SQD)
+		return true;
+	if ((w->flags & PANE_WR_FENCE) && sq->rd_out)
+		return true;
+	return pane_wr_reads(w) && sq->rd_out &&
+	       sq->rd_out >= qp->attr.max_rd_atomic;
+}
+
+static void req_begin(struct pane_qp *qp, struct pane_swqe *w)
+{
+	struct pane_sq *sq = &qp->sq;
+
+	w->first_psn = sq->psn;
+	w->num_pkts = pane_wr_info(w)->class == PANE_WRC_ATOMIC ? 1 :
+		      pane_psn_count(w->length, qp->mtu_shift);
+	w->state = PANE_SWQE_SENT;
+	sq->psn = pane_psn_add(sq->psn, w->num_pkts);
+	sq->cur_pkt = 0;
+	pane_sgl_init(&sq->sgl, w->sge, w->num_sge);
+	if (pane_wr_reads(w) && !qp->attr.max_rd_atomic)
+		req_fail(w, IB_WC_LOC_QP_OP_ERR, PANE_VERR_WQE_OPCODE);
+}
+
+/* Execute a local operation */
+static void req_local(struct pane_qp *qp, struct pane_swqe *w)
+{
+	enum ib_wc_status status = pane_wr_info(w)->issue(qp, w);
+
+	if (status)
+		req_fail(w, status, w->vendor_err);
+	else
+		w->state = PANE_SWQE_DONE;
+}
+
+/* Has a request on the wire to wait before its next packet? */
+static bool req_blocked(const struct pane_qp *qp, const struct pane_swqe *w)
+{
+	const struct pane_sq *sq = &qp->sq;
+	u32 next = pane_psn_add(w->first_psn, sq->cur_pkt);
+
+	if (pane_qp_is_datagram(qp))
+		return false;
+	if (sq->wait)
+		return true;
+	/* the rest of a very long READ, when its first part has come */
+	if (w->in_flight && next != sq->una)
+		return true;
+	return pane_psn_diff(next, sq->una) >= REQ_WINDOW;
+}
+
+static int req_send(struct pane_qp *qp, struct pane_swqe *w)
+{
+	return pane_qp_is_datagram(qp) ? req_send_datagram(qp, w) :
+					 req_send_connected(qp, w);
+}
+
+/*
+ * One step on request @w, which is the current one.
+ * Return: false if it has to wait
+ */
+static bool req_step(struct pane_qp *qp, struct pane_swqe *w)
+{
+	struct pane_sq *sq = &qp->sq;
+	int err;
+
+	if (w->state == PANE_SWQE_POSTED) {
+		if (req_must_wait(qp, w) || sq->wait)
+			return false;
+		if (pane_wr_is_local(w))
+			req_local(qp, w);
+		else
+			req_begin(qp, w);
+	}
+	if (w->state == PANE_SWQE_SENT) {
+		if (req_blocked(qp, w))
+			return false;
+		err = req_send(qp, w);
+		if (err == -EFAULT) {
+			req_fail(w, IB_WC_LOC_PROT_ERR, PANE_VERR_LKEY);
+		} else if (err) {
+			pane_rexmit_wait(qp, 1);
+			sq->wait = PANE_SQ_WAIT_TX;
+			return false;
+		}
+	}
+	if (w->state == PANE_SWQE_FAILED)
+		return false;
+	if (w->state == PANE_SWQE_DONE || sq->cur_pkt == w->num_pkts) {
+		sq->cur++;
+		sq->cur_pkt = 0;
+	}
+	return true;
+}
+
+/* Work on the send queue until it is empty, blocked, or others are due */
+static void req_work(struct pane_qp *qp)
+{
+	struct pane_sq *sq = &qp->sq;
+	u32 budget = REQ_BUDGET;
+
+	do {
+		while (sq->cur != sq->prod) {
+			if (!budget) {
+				qp->more = true;
+				return;
+			}
+			budget--;
+			if (!req_step(qp, pane_swqe(sq, sq->cur)))
+				return;
+		}
+	} while (pane_wr_fetch(qp));
+}
+
+/**
+ * pane_req_kick - work on the send queue
+ * @qp: the QP, entered
+ *
+ * Sets qp->more if there is more to do at once.
+ */
+void pane_req_kick(struct pane_qp *qp)
+{
+	struct pane_sq *sq = &qp->sq;
+
+	if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_SQE) {
+		pane_req_flush(qp);
+		return;
+	}
+	if (!pane_qp_sends(qp))
+		return;
+
+	req_doorbell(qp, false);
+	do {
+		pane_wr_fetch(qp);
+		req_work(qp);
+		pane_req_retire(qp);
+		if (sq->cur != sq->prod || qp->more || !pane_qp_sends(qp))
+			break;
+		req_doorbell(qp, true);
+		/* the flag first, then a last look: the poster does the reverse */
+		smp_mb();
+	} while (pane_wr_fetch(qp));
+
+	if (!pane_qp_sends(qp))
+		req_doorbell(qp, true);
+}
+
+/* ---- going back ------------------------------------------------------ */
+
+/* What is sent again does not count as outstanding READs and atomics */
+static void req_forget_reads(struct pane_sq *sq, u32 from)
+{
+	u32 i;
+
+	for (i = from; i != sq->prod; i++) {
+		struct pane_swqe *w = pane_swqe(sq, i);
+
+		if (w->in_flight) {
+			w->in_flight = false;
+			sq->rd_out--;
+		}
+		if (i == sq->cur)
+			break;
+	}
+}
+
+/**
+ * pane_req_rewind - send from @psn on again
+ * @qp: the QP, entered
+ * @psn: of a packet that was sent and not answered; else nothing happens
+ */
+void pane_req_rewind(struct pane_qp *qp, u32 psn)
+{
+	struct pane_sq *sq = &qp->sq;
+	u32 i;
+
+	for (i = sq->cons; i != sq->prod; i++) {
+		struct pane_swqe *w = pane_swqe(sq, i);
+		s32 pkt;
+
+		if (w->state == PANE_SWQE_POSTED)
+			return;
+		if (pane_wr_is_local(w))
+			continue;
+		pkt = pane_psn_diff(psn, w->first_psn);
+		if (pkt < 0)
+			return;
+		if (pkt < w->num_pkts) {
+			req_forget_reads(sq, i);
+			sq->cur = i;
+			sq->cur_pkt = pkt;
+			pane_sgl_init(&sq->sgl, w->sge, w->num_sge);
+			pane_sgl_seek(&sq->sgl, pkt << qp->mtu_shift);
+			sq->since_ack = 0;
+			return;
+		}
+	}
+}
+
+/* The network stack has no room: try again from @psn on, a little later */
+void pane_req_refused(struct pane_qp *qp, u32 psn)
+{
+	if (!pane_qp_sends(qp) || pane_psn_before(psn, qp->sq.una))
+		return;
+	pane_req_rewind(qp, psn);
+	if (!qp->sq.wait) {
+		qp->sq.wait = PANE_SQ_WAIT_TX;
+		pane_rexmit_wait(qp, 1);
+	}
+}

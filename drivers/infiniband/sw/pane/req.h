@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The requester: executes the send queue. All of it runs with the QP entered.
+ *
+ * Requests are begun in order (cur), and complete in order (cons). A local
+ * operation is executed when it is begun, once; going back for a lost packet
+ * passes it over.
+ */
+#ifndef PANE_REQ_H
+#define PANE_REQ_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct pane_qp;
+struct pane_swqe;
+
+void pane_req_kick(struct pane_qp *qp);
+void pane_req_rewind(struct pane_qp *qp, u32 psn);
+void pane_req_refused(struct pane_qp *qp, u32 psn);
+void pane_req_retire(struct pane_qp *qp);
+void pane_req_finish(struct pane_qp *qp, struct pane_swqe *w,
+		     enum ib_wc_status status);
+void pane_req_flush(struct pane_qp *qp);
+u32 pane_req_next_psn(const struct pane_qp *qp);
+
+/* rexmit.c */
+void pane_rexmit_arm(struct pane_qp *qp);
+void pane_rexmit_wait(struct pane_qp *qp, unsigned long delay);
+void pane_rexmit_timeout(struct timer_list *t);
+void pane_rexmit_wait_over(struct timer_list *t);
+bool pane_rexmit_go_back(struct pane_qp *qp, u32 psn);
+
+#endif /* PANE_REQ_H */

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <linux/slab.h>
+
+#include "icrc.h"
+#include "pane.h"
+#include "psn.h"
+#include "qp.h"
+#include "resp.h"
+#include "rq.h"
+#include "rx.h"
+#include "tx.h"
+
+/* Packets that may wait behind a READ */
+#define RESP_PEND_MAX	1024
+
+/* ---- answers --------------------------------------------------------- */
+
+void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome)
+{
+	struct pane_aeth *aeth = hdr;
+
+	aeth->smsn = cpu_to_be32((u32)syndrome << PANE_AETH_SYNDROME_SHIFT |
+				 (qp->resp.msn & PANE_AETH_MSN));
+}
+
+static void resp_send_aeth(struct pane_qp *qp, u8 syndrome, u32 psn)
+{
+	struct pane_bth_fields bth = {
+		.dqpn = qp->attr.dest_qp_num,
+		.psn = psn,
+	};
+	struct pane_frame f;
+
+	/* without memory the peer asks again */
+	if (!pane_tx_begin(qp, &qp->av, qp->transport | PANE_OP_ACK, 0, &bth,
+			   &f))
+		return;
+	pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH), syndrome);
+	pane_tx_headers_done(&f);
+	pane_tx_end(qp, &f);
+}
+
+/* Send the ACK that was asked for since the last one: it covers all */
+void pane_resp_send_due_ack(struct pane_qp *qp)
+{
+	if (!qp->resp.ack_due)
+		return;
+	qp->resp.ack_due = false;
+	resp_send_aeth(qp, PANE_AETH_ACK_UNLIMITED,
+		       pane_psn_add(qp->resp.epsn, -1));
+}
+
+bool pane_resp_send_atomic_ack(struct pane_qp *qp, u32 psn, u64 orig)
+{
+	struct pane_bth_fields bth = {
+		.dqpn = qp->attr.dest_qp_num,
+		.psn = psn,
+	};
+	struct pane_atomic_ack_eth *eth;
+	struct pane_frame f;
+
+	if (!pane_tx_begin(qp, &qp->av, qp->transport | PANE_OP_ATOMIC_ACK, 0,
+			   &bth, &f))
+		return false;
+	pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH),
+			    PANE_AETH_ACK_UNLIMITED);
+	eth = pane_tx_hdr(&f, PANE_HDR_ATOMIC_ACK);
+	eth->orig = cpu_to_be64(orig);
+	pane_tx_headers_done(&f);
+	pane_tx_end(qp, &f);
+	return true;
+}
+
+/**
+ * pane_resp_fatal - refuse a request for good
+ * @qp: the QP
+ * @why: which NAK
+ * @psn: of the packet that is refused
+ */
+void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn)
+{
+	/* ACK what came before, or its requester takes this for its answer */
+	pane_resp_send_due_ack(qp);
+	switch (why) {
+	case PANE_RESP_INV_REQ:
+		pane_count(qp->dev, sent_inv_req);
+		resp_send_aeth(qp, PANE_NAK_INV_REQ, psn);
+		pane_qp_raise(qp, IB_EVENT_QP_REQ_ERR);
+		break;
+	case PANE_RESP_REM_ACC:
+		pane_qp_raise(qp, IB_EVENT_QP_ACCESS_ERR);
+		fallthrough;
+	case PANE_RESP_REM_ACC_TOLD:
+		pane_count(qp->dev, sent_rem_access);
+		resp_send_aeth(qp, PANE_NAK_REM_ACC, psn);
+		break;
+	default:
+		pane_count(qp->dev, sent_rem_op);
+		resp_send_aeth(qp, PANE_NAK_REM_OP, psn);
+		break;
+	}
+	pane_qp_error(qp);
+}
+
+/* ---- is it the next request? ----------------------------------------- */
+
+/* Something was lost. Said once, until the missing packet comes. */
+static void resp_ahead(struct pane_qp *qp)
+{
+	pane_count(qp->dev, out_of_seq_request);
+	if (qp->resp.nak_sent)
+		return;
+	qp->resp.nak_sent = true;
+	qp->resp.ack_due = false;
+	pane_count(qp->dev, sent_seq_err);
+	resp_send_aeth(qp, PANE_NAK_PSN_SEQ, qp->resp.epsn);
+}
+
+/* An atomic that was executed before is answered with what it found then */
+static void resp_atomic_again(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	const struct pane_res *res;
+	u32 i;
+
+	for (i = 0; i < qp->resp.res_size; i++) {
+		res = &qp->resp.res[i];
+		if (res->kind == PANE_KIND_ATOMIC && res->first_psn == p->psn) {
+			pane_resp_send_atomic_ack(qp, p->psn, res->orig);
+			return;
+		}
+	}
+}
+
+/* Executed before: whatever it was, it must not happen again */
+static void resp_duplicate(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	pane_count(qp->dev, duplicate_request);
+	switch (p->op->kind) {
+	case PANE_KIND_READ:
+		pane_resp_read_again(qp, p);
+		break;
+	case PANE_KIND_ATOMIC:
+		resp_atomic_again(qp, p);
+		break;
+	default:
+		/* C9-105: with the newest PSN */
+		if (p->ack_req || (p->op->flags & PANE_OPF_LAST))
+			qp->resp.ack_due = true;
+		break;
+	}
+}
+
+/* Does the packet go on with the message that is coming in, or start one? */
+static bool resp_sequence_ok(const struct pane_resp *r,
+			     const struct pane_op_info *op)
+{
+	switch (r->phase) {
+	case PANE_RESP_SEND:
+		return op->kind == PANE_KIND_SEND &&
+		       !(op->flags & PANE_OPF_FIRST);
+	case PANE_RESP_WRITE:
+		return op->kind == PANE_KIND_WRITE &&
+		       !(op->flags & PANE_OPF_FIRST);
+	default:
+		return op->flags & PANE_OPF_FIRST;
+	}
+}
+
+static void resp_rnr(struct pane_qp *qp, u32 psn)
+{
+	qp->resp.nak_sent = true;
+	pane_resp_send_due_ack(qp);
+	pane_count(qp->dev, send_rnr_err);
+	resp_send_aeth(qp, PANE_AETH_RNR_NAK | qp->attr.min_rnr_timer, psn);
+}
+
+/* The expected packet */
+static void resp_next(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	struct pane_resp *r = &qp->resp;
+	enum pane_resp_result result = PANE_RESP_INV_REQ;
+
+	r->nak_sent = false;
+	if (resp_sequence_ok(r, p->op) &&
+	    pane_op_length_ok(p->op, p->len, pane_qp_mtu(qp)))
+		result = pane_resp_exec(qp, p);
+
+	if (likely(result == PANE_RESP_DONE)) {
+		if (p->ack_req && p->op->kind != PANE_KIND_READ &&
+		    p->op->kind != PANE_KIND_ATOMIC)
+			r->ack_due = true;
+	} else if (result == PANE_RESP_RNR) {
+		resp_rnr(qp, p->psn);
+	} else {
+		pane_resp_fatal(qp, result, p->psn);
+	}
+}
+
+static void resp_one(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	s32 diff = pane_psn_diff(p->psn, qp->resp.epsn);
+
+	if (diff == 0)
+		resp_next(qp, p);
+	else if (diff > 0)
+		resp_ahead(qp);
+	else
+		resp_duplicate(qp, p);
+}
+
+/* First packet in RTR: the connection is up, whatever else was lost */
+static void resp_established(struct pane_qp *qp)
+{
+	if (qp->state == IB_QPS_RTR && !qp->established) {
+		qp->established = true;
+		pane_qp_raise(qp, IB_EVENT_COMM_EST);
+	}
+}
+
+/**
+ * pane_resp_packet - handle a request to a connected QP
+ * @qp: the QP
+ * @p: the packet
+ *
+ * Return: true if the packet was kept, to be handled later
+ */
+bool pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	struct pane_resp *r = &qp->resp;
+
+	if (!pane_qp_receives(qp)) {
+		pane_count(qp->dev, rx_qp_state);
+		return false;
+	}
+	resp_established(qp);
+	if (!r->reading.active && skb_queue_empty(&r->pend)) {
+		resp_one(qp, p);
+		return false;
+	}
+	if (skb_queue_len(&r->pend) >= RESP_PEND_MAX) {
+		pane_count(qp->dev, rx_backlog);
+		return false;
+	}
+	__skb_queue_tail(&r->pend, p->skb);
+	return true;
+}
+
+/* Go on with a READ's answer and with what waits behind it */
+void pane_resp_continue(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+	struct pane_pkt p;
+	struct sk_buff *skb;
+
+	if (qp->state == IB_QPS_ERR) {
+		pane_resp_flush(qp);
+		return;
+	}
+	pane_resp_read_run(qp);
+	while (!r->reading.active && pane_qp_receives(qp) &&
+	       (skb = __skb_dequeue(&r->pend))) {
+		if (pane_pkt_parse(&p, skb))
+			resp_one(qp, &p);
+		consume_skb(skb);
+	}
+	pane_resp_send_due_ack(qp);
+}
+
+/* ---- life ------------------------------------------------------------ */
+
+/* Memory for the receive request of the message that comes in */
+int pane_resp_init(struct pane_qp *qp, u32 max_sge)
+{
+	skb_queue_head_init(&qp->resp.pend);
+	qp->resp.rwqe = kzalloc(struct_size(qp->resp.rwqe, sge, max_sge),
+				GFP_KERNEL);
+	return qp->resp.rwqe ? 0 : -ENOMEM;
+}
+
+/* READs and atomics the peer may have outstanding; before the first one */
+int pane_resp_set_depth(struct pane_qp *qp, u32 depth)
+{
+	struct pane_res *res = NULL, *old;
+
+	if (depth) {
+		res = kcalloc(depth, sizeof(*res), GFP_KERNEL);
+		if (!res)
+			return -ENOMEM;
+	}
+	spin_lock_bh(&qp->lock);
+	old = qp->resp.res;
+	qp->resp.res = res;
+	qp->resp.res_size = depth;
+	qp->resp.res_next = 0;
+	spin_unlock_bh(&qp->lock);
+	kfree(old);
+	return 0;
+}
+
+/* Nothing is coming in; qp->lock, or nobody else has the QP */
+void pane_resp_reset(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+
+	r->phase = PANE_RESP_IDLE;
+	r->nak_sent = false;
+	r->have_rwqe = false;
+	r->ack_due = false;
+	r->reading.active = false;
+	r->msn = 0;
+	__skb_queue_purge(&r->pend);
+}
+
+void pane_resp_free(struct pane_qp *qp)
+{
+	__skb_queue_purge(&qp->resp.pend);
+	kfree(qp->resp.res);
+	kfree(qp->resp.rwqe);
+}
+
+/*
+ * Flush the receive queue, what is in the ring too. A user who posts all the
+ * time is served in portions.
+ */
+void pane_resp_flush(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+	u32 budget = 2 * (qp->rq.mask + 1);
+
+	if (qp->ctl)
+		WRITE_ONCE(qp->ctl->rq_flags, PANE_NEED_DOORBELL);
+	/* pairs with the barrier of the poster */
+	smp_mb();
+	__skb_queue_purge(&r->pend);
+	r->reading.active = false;
+	r->rcvd = 0;
+	while (r->have_rwqe ||
+	       pane_rq_take(&qp->rq, r->rwqe) != PANE_RQ_EMPTY) {
+		pane_resp_complete(qp, IB_WC_WR_FLUSH_ERR, NULL);
+		if (!--budget) {
+			qp->more = true;
+			break;
+		}
+	}
+}

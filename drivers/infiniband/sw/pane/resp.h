@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The responder: executes requests of the peer. All of it runs with the QP
+ * entered.
+ *
+ * A request packet goes through resp.c (is it the next one, may it come here?)
+ * to resp_exec.c (do what it says). READs are answered by resp_read.c, which
+ * may take several turns; packets that come meanwhile wait.
+ */
+#ifndef PANE_RESP_H
+#define PANE_RESP_H
+
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+#include "mem.h"
+
+struct pane_pkt;
+struct pane_qp;
+struct pane_res;
+
+/* What became of a request packet */
+enum pane_resp_result {
+	PANE_RESP_DONE,		/* executed; the next PSN is expected */
+	PANE_RESP_RNR,		/* no receive request: the peer is to wait */
+	PANE_RESP_INV_REQ,	/* fatal: NAK 0x61 */
+	PANE_RESP_REM_ACC,	/* fatal: NAK 0x62 */
+	PANE_RESP_REM_OP,	/* fatal: NAK 0x63 */
+	PANE_RESP_REM_ACC_TOLD,	/* as REM_ACC, but a receive completion has
+				 * told our side already
+				 */
+};
+
+/* resp.c */
+bool pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p);
+void pane_resp_continue(struct pane_qp *qp);
+void pane_resp_send_due_ack(struct pane_qp *qp);
+void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
+void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome);
+bool pane_resp_send_atomic_ack(struct pane_qp *qp, u32 psn, u64 orig);
+void pane_resp_flush(struct pane_qp *qp);
+int pane_resp_init(struct pane_qp *qp, u32 max_sge);
+int pane_resp_set_depth(struct pane_qp *qp, u32 depth);
+void pane_resp_reset(struct pane_qp *qp);
+void pane_resp_free(struct pane_qp *qp);
+
+/* resp_exec.c */
+enum pane_resp_result pane_resp_exec(struct pane_qp *qp,
+				     const struct pane_pkt *p);
+enum pane_resp_result pane_resp_need_rwqe(struct pane_qp *qp);
+void pane_resp_complete(struct pane_qp *qp, enum ib_wc_status status,
+			const struct pane_pkt *p);
+struct pane_res *pane_resp_new_res(struct pane_qp *qp, u8 kind, u32 num_pkts);
+const struct pane_grant *pane_resp_hold(struct pane_qp *qp,
+					struct pane_keyref *ref, u32 rkey,
+					int access, u64 va, u32 len);
+const struct pane_grant *pane_resp_hold_again(struct pane_qp *qp,
+					      const struct pane_keyref *ref);
+
+/* resp_read.c */
+enum pane_resp_result pane_resp_read(struct pane_qp *qp,
+				     const struct pane_pkt *p);
+void pane_resp_read_again(struct pane_qp *qp, const struct pane_pkt *p);
+void pane_resp_read_run(struct pane_qp *qp);
+
+/* resp_ud.c */
+void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p);
+
+#endif /* PANE_RESP_H */

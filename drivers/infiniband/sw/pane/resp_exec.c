@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Execution of requests. A1 to A7 are the rules for remote access in
+ * Documentation/infiniband/pane.rst.
+ */
+#include "cq.h"
+#include "mw.h"
+#include "pane.h"
+#include "psn.h"
+#include "qp.h"
+#include "resp.h"
+#include "rq.h"
+#include "rx.h"
+#include "trace.h"
+
+/* ---- receive requests ------------------------------------------------ */
+
+/* One receive request ends. @p: the packet that ended it, or NULL */
+void pane_resp_complete(struct pane_qp *qp, enum ib_wc_status status,
+			const struct pane_pkt *p)
+{
+	struct pane_resp *r = &qp->resp;
+	struct pane_wc wc = {};
+
+	wc.cqe.wr_id = r->rwqe->wr_id;
+	wc.cqe.status = status;
+	wc.cqe.opcode = IB_WC_RECV;
+	wc.cqe.byte_len = r->rcvd;
+	wc.vlan = 0xffff;
+	if (p && p->op->kind == PANE_KIND_WRITE)
+		wc.cqe.opcode = IB_WC_RECV_RDMA_WITH_IMM;
+	if (p && pane_op_has(p->op, PANE_HDR_IMM)) {
+		const struct pane_immdt *imm = pane_pkt_hdr(p, PANE_HDR_IMM);
+
+		wc.cqe.flags |= PANE_CQE_IMM;
+		wc.cqe.ex = (__force u32)imm->imm;
+	} else if (p && !status && pane_op_has(p->op, PANE_HDR_IETH)) {
+		const struct pane_ieth *ieth = pane_pkt_hdr(p, PANE_HDR_IETH);
+
+		wc.cqe.flags |= PANE_CQE_INV;
+		wc.cqe.ex = be32_to_cpu(ieth->rkey);
+	}
+	r->have_rwqe = false;
+	pane_qp_complete(qp, qp->recv_cq, &wc, status || (p && p->solicited));
+}
+
+/**
+ * pane_resp_need_rwqe - see that there is a receive request to fill
+ * @qp: the QP
+ *
+ * Return: PANE_RESP_DONE, PANE_RESP_RNR, or PANE_RESP_REM_OP for one that is
+ * malformed, which has completed then
+ */
+enum pane_resp_result pane_resp_need_rwqe(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+
+	if (r->have_rwqe)
+		return PANE_RESP_DONE;
+	switch (pane_rq_take(&qp->rq, r->rwqe)) {
+	case PANE_RQ_EMPTY:
+		return PANE_RESP_RNR;
+	case PANE_RQ_MALFORMED:
+		pane_count(qp->dev, wqe_err);
+		r->rcvd = 0;
+		pane_resp_complete(qp, IB_WC_LOC_QP_OP_ERR, NULL);
+		return PANE_RESP_REM_OP;
+	default:
+		break;
+	}
+	r->have_rwqe = true;
+	r->rcvd = 0;
+	pane_sgl_init(&r->sgl, r->rwqe->sge, r->rwqe->num_sge);
+	return PANE_RESP_DONE;
+}
+
+/* ---- SEND ------------------------------------------------------------ */
+
+/*
+ * The invalidate of a SEND_WITH_INV. A refused one is told to both sides; the
+ * peer would wait for its time-out otherwise.
+ */
+static enum pane_resp_result resp_invalidate(struct pane_qp *qp,
+					     const struct pane_pkt *p)
+{
+	const struct pane_ieth *ieth = pane_pkt_hdr(p, PANE_HDR_IETH);
+
+	if (!pane_key_invalidate(qp, be32_to_cpu(ieth->rkey)))
+		return PANE_RESP_DONE;
+	pane_resp_complete(qp, IB_WC_REM_INV_REQ_ERR, NULL);
+	return PANE_RESP_REM_ACC_TOLD;
+}
+
+static enum pane_resp_result resp_send(struct pane_qp *qp,
+				       const struct pane_pkt *p)
+{
+	struct pane_resp *r = &qp->resp;
+	enum pane_resp_result result = pane_resp_need_rwqe(qp);
+
+	if (result)
+		return result;
+	if (p->len > r->rwqe->length - r->rcvd) {
+		pane_resp_complete(qp, IB_WC_LOC_LEN_ERR, NULL);
+		return PANE_RESP_INV_REQ;
+	}
+	if (!pane_sgl_scatter(qp, &r->sgl, p->skb, p->off, p->len)) {
+		pane_count(qp->dev, local_prot_err);
+		pane_resp_complete(qp, IB_WC_LOC_PROT_ERR, NULL);
+		return PANE_RESP_REM_OP;
+	}
+	r->rcvd += p->len;
+	r->phase = PANE_RESP_SEND;
+	if (p->op->flags & PANE_OPF_LAST) {
+		if (pane_op_has(p->op, PANE_HDR_IETH)) {
+			result = resp_invalidate(qp, p);
+			if (result)
+				return result;
+		}
+		pane_resp_complete(qp, IB_WC_SUCCESS, p);
+		pane_count(qp->dev, rdma_recvs);
+		r->phase = PANE_RESP_IDLE;
+		r->msn++;
+	}
+	r->epsn = pane_psn_add(r->epsn, 1);
+	return PANE_RESP_DONE;
+}
+
+/* ---- remote access --------------------------------------------------- */
+
+/* Count the reason why a key did not open what was asked for */
+static void resp_count_access(struct pane_qp *qp, enum pane_access why)
+{
+	static const enum pane_counter counter[] = {
+		[PANE_ACCESS_KEY] = PANE_CNT_access_key,
+		[PANE_ACCESS_PD] = PANE_CNT_access_pd,
+		[PANE_ACCESS_QP] = PANE_CNT_access_qp,
+		[PANE_ACCESS_RIGHTS] = PANE_CNT_access_rights,
+		[PANE_ACCESS_RANGE] = PANE_CNT_access_range,
+		[PANE_ACCESS_DEAD] = PANE_CNT_access_dead,
+	};
+
+	this_cpu_inc(qp->dev->stats->c[counter[why]]);
+	trace_pane_access_violation(qp, why);
+}
+
+/**
+ * pane_resp_hold - find and hold what a request's key opens
+ * @qp: the QP
+ * @ref: names the binding for later packets
+ * @rkey: the key
+ * @access: rights needed
+ * @va: first byte
+ * @len: bytes; not 0
+ *
+ * Return: the grant, held; NULL if it is refused, which was counted
+ */
+const struct pane_grant *pane_resp_hold(struct pane_qp *qp,
+					struct pane_keyref *ref, u32 rkey,
+					int access, u64 va, u32 len)
+{
+	enum pane_access why;
+	const struct pane_grant *g;
+
+	g = pane_remote_hold(qp, ref, rkey, access, va, len, &why);
+	if (!g)
+		resp_count_access(qp, why);
+	return g;
+}
+
+/* As pane_resp_hold(), for later packets of a message (A6) */
+const struct pane_grant *pane_resp_hold_again(struct pane_qp *qp,
+					      const struct pane_keyref *ref)
+{
+	const struct pane_grant *g = pane_keyref_hold(ref);
+
+	if (!g)
+		resp_count_access(qp, PANE_ACCESS_DEAD);
+	return g;
+}
+
+/* ---- WRITE ----------------------------------------------------------- */
+
+/* The first packet of a WRITE names what is written */
+static enum pane_resp_result resp_write_begin(struct pane_qp *qp,
+					      const struct pane_pkt *p,
+					      const struct pane_grant **g)
+{
+	const struct pane_reth *reth = pane_pkt_hdr(p, PANE_HDR_RETH);
+	struct pane_resp *r = &qp->resp;
+	u32 length = be32_to_cpu(reth->length);
+
+	if (length > PANE_MAX_MSG)
+		return PANE_RESP_INV_REQ;
+	r->va = be64_to_cpu(reth->va);
+	r->left = length;
+	r->length = length;
+	r->ref.slot = NULL;
+	if (!length)
+		return PANE_RESP_DONE;		/* A1 */
+	*g = pane_resp_hold(qp, &r->ref, be32_to_cpu(reth->rkey),
+			    IB_ACCESS_REMOTE_WRITE, r->va, length);
+	return *g ? PANE_RESP_DONE : PANE_RESP_REM_ACC;
+}
+
+/*
+ * A WRITE that fails with an immediate tells our side by the receive request
+ * that it would have completed
+ */
+static enum pane_resp_result resp_write_refused(struct pane_qp *qp,
+						const struct pane_pkt *p,
+						enum pane_resp_result result)
+{
+	if (!pane_op_has(p->op, PANE_HDR_IMM))
+		return result;
+	pane_resp_complete(qp, IB_WC_LOC_ACCESS_ERR, NULL);
+	return result == PANE_RESP_REM_ACC ? PANE_RESP_REM_ACC_TOLD : result;
+}
+
+static enum pane_resp_result resp_write_data(struct pane_qp *qp,
+					     const struct pane_pkt *p)
+{
+	enum pane_resp_result result = PANE_RESP_DONE;
+	const struct pane_grant *g = NULL;
+	struct pane_resp *r = &qp->resp;
+
+	if (p->op->flags & PANE_OPF_FIRST) {
+		result = resp_write_begin(qp, p, &g);
+	} else {
+		g = pane_resp_hold_again(qp, &r->ref);
+		if (!g)
+			result = PANE_RESP_REM_ACC;
+	}
+	/* the lengths of the packets make up that of the message */
+	if (!result && (p->op->flags & PANE_OPF_LAST ? p->len != r->left :
+						       p->len >= r->left))
+		result = PANE_RESP_INV_REQ;
+	if (!result && p->len)
+		pane_remote_write(g, r->va, p->skb, p->off, p->len);
+	if (g)
+		pane_grant_drop();
+	return result;
+}
+
+static enum pane_resp_result resp_write(struct pane_qp *qp,
+					const struct pane_pkt *p)
+{
+	struct pane_resp *r = &qp->resp;
+	enum pane_resp_result result;
+
+	if (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
+		return PANE_RESP_INV_REQ;	/* A4b */
+	if (pane_op_has(p->op, PANE_HDR_IMM)) {
+		result = pane_resp_need_rwqe(qp);
+		if (result)
+			return result;
+	}
+	result = resp_write_data(qp, p);
+	if (result)
+		return resp_write_refused(qp, p, result);
+
+	r->va += p->len;
+	r->left -= p->len;
+	r->phase = PANE_RESP_WRITE;
+	if (p->op->flags & PANE_OPF_LAST) {
+		if (pane_op_has(p->op, PANE_HDR_IMM)) {
+			r->rcvd = r->length;
+			pane_resp_complete(qp, IB_WC_SUCCESS, p);
+		}
+		r->phase = PANE_RESP_IDLE;
+		r->msn++;
+	}
+	r->epsn = pane_psn_add(r->epsn, 1);
+	return PANE_RESP_DONE;
+}
+
+/* ---- atomics --------------------------------------------------------- */
+
+/* The place for what a duplicate will need; the oldest one goes */
+struct pane_res *pane_resp_new_res(struct pane_qp *qp, u8 kind, u32 num_pkts)
+{
+	struct pane_resp *r = &qp->resp;
+	struct pane_res *res = &r->res[r->res_next];
+
+	r->res_next = (r->res_next + 1) % r->res_size;
+	res->kind = kind;
+	res->first_psn = r->epsn;
+	res->num_pkts = num_pkts;
+	return res;
+}
+
+static void resp_save_atomic(struct pane_qp *qp, u64 orig)
+{
+	struct pane_res *res = pane_resp_new_res(qp, PANE_KIND_ATOMIC, 1);
+
+	res->orig = orig;
+}
+
+/* Do it. The word is what @g, held, opens. */
+static u64 resp_atomic_op(const struct pane_pkt *p, atomic64_t *word)
+{
+	const struct pane_atomic_eth *eth = pane_pkt_hdr(p, PANE_HDR_ATOMIC);
+
+	if ((p->opcode & PANE_OP_MASK) == PANE_OP_CMP_SWAP)
+		return atomic64_cmpxchg(word, be64_to_cpu(eth->compare),
+					be64_to_cpu(eth->swap_add));
+	return atomic64_fetch_add(be64_to_cpu(eth->swap_add), word);
+}
+
+static enum pane_resp_result resp_atomic(struct pane_qp *qp,
+					 const struct pane_pkt *p)
+{
+	const struct pane_atomic_eth *eth = pane_pkt_hdr(p, PANE_HDR_ATOMIC);
+	u64 va = be64_to_cpu(eth->va);
+	struct pane_resp *r = &qp->resp;
+	const struct pane_grant *g;
+	struct pane_keyref ref;
+	atomic64_t *word;
+	u64 orig;
+
+	if (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) ||
+	    !r->res_size)
+		return PANE_RESP_INV_REQ;	/* A4b */
+	if (va & (sizeof(u64) - 1))
+		return PANE_RESP_INV_REQ;	/* A7 */
+	g = pane_resp_hold(qp, &ref, be32_to_cpu(eth->rkey),
+			   IB_ACCESS_REMOTE_ATOMIC, va, sizeof(u64));
+	if (!g)
+		return PANE_RESP_REM_ACC;
+	word = pane_remote_atomic(g, va);
+	if (word)
+		orig = resp_atomic_op(p, word);
+	pane_grant_drop();
+	if (!word)
+		return PANE_RESP_INV_REQ;
+
+	r->msn++;
+	resp_save_atomic(qp, orig);
+	r->ack_due = false;	/* the answer covers what is before it */
+	pane_resp_send_atomic_ack(qp, r->epsn, orig);
+	r->epsn = pane_psn_add(r->epsn, 1);
+	return PANE_RESP_DONE;
+}
+
+/* ---- all requests ---------------------------------------------------- */
+
+/**
+ * pane_resp_exec - execute the request packet that was expected
+ * @qp: the QP
+ * @p: the packet: opcode and length fit the message so far
+ */
+enum pane_resp_result pane_resp_exec(struct pane_qp *qp,
+				     const struct pane_pkt *p)
+{
+	switch (p->op->kind) {
+	case PANE_KIND_SEND:
+		return resp_send(qp, p);
+	case PANE_KIND_WRITE:
+		return resp_write(qp, p);
+	case PANE_KIND_READ:
+		return pane_resp_read(qp, p);
+	case PANE_KIND_ATOMIC:
+		return resp_atomic(qp, p);
+	default:
+		return PANE_RESP_INV_REQ;
+	}
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Answers to READs */
+#include "icrc.h"
+#include "pane.h"
+#include "psn.h"
+#include "qp.h"
+#include "req.h"
+#include "resp.h"
+#include "rx.h"
+#include "tx.h"
+
+/* Response packets at a time, then others get a turn */
+#define READ_BUDGET	64
+
+static void read_start(struct pane_qp *qp, u32 psn, u64 va, u32 length,
+		       const struct pane_keyref *ref)
+{
+	struct pane_reading *rd = &qp->resp.reading;
+
+	rd->va = va;
+	rd->left = length;
+	rd->psn = psn;
+	rd->first = true;
+	rd->active = true;
+	rd->ref = *ref;
+	/* the answer covers what is before it */
+	qp->resp.ack_due = false;
+}
+
+/**
+ * pane_resp_read - execute a READ request: check it and begin its answer
+ * @qp: the QP
+ * @p: the request
+ */
+enum pane_resp_result pane_resp_read(struct pane_qp *qp,
+				     const struct pane_pkt *p)
+{
+	const struct pane_reth *reth = pane_pkt_hdr(p, PANE_HDR_RETH);
+	u32 length = be32_to_cpu(reth->length);
+	u64 va = be64_to_cpu(reth->va);
+	struct pane_resp *r = &qp->resp;
+	struct pane_keyref ref = {};
+	struct pane_res *res;
+	u32 num_pkts;
+
+	if (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_READ) ||
+	    !r->res_size || length > PANE_MAX_MSG)
+		return PANE_RESP_INV_REQ;	/* A4b */
+	if (length) {				/* A1 */
+		if (!pane_resp_hold(qp, &ref, be32_to_cpu(reth->rkey),
+				    IB_ACCESS_REMOTE_READ, va, length))
+			return PANE_RESP_REM_ACC;
+		pane_grant_drop();
+	}
+
+	num_pkts = pane_psn_count(length, qp->mtu_shift);
+	res = pane_resp_new_res(qp, PANE_KIND_READ, num_pkts);
+	res->va = va;
+	res->length = length;
+	res->ref = ref;
+	r->msn++;
+	read_start(qp, r->epsn, va, length, &ref);
+	r->epsn = pane_psn_add(r->epsn, num_pkts);
+	pane_resp_read_run(qp);
+	return PANE_RESP_DONE;
+}
+
+/*
+ * A READ that was answered before, or the rest of one. It is answered again
+ * out of the same binding, if that is still there.
+ */
+void pane_resp_read_again(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	const struct pane_reth *reth = pane_pkt_hdr(p, PANE_HDR_RETH);
+	u32 length = be32_to_cpu(reth->length);
+	u64 va = be64_to_cpu(reth->va);
+	const struct pane_res *res;
+	u32 i, off;
+	s32 pkt;
+
+	for (i = 0; i < qp->resp.res_size; i++) {
+		res = &qp->resp.res[i];
+		pkt = pane_psn_diff(p->psn, res->first_psn);
+		if (res->kind != PANE_KIND_READ || pkt < 0 ||
+		    pkt >= res->num_pkts)
+			continue;
+		off = pkt << qp->mtu_shift;
+		if (va - res->va != off || length > res->length - off)
+			continue;
+		read_start(qp, p->psn, va, length, &res->ref);
+		pane_resp_read_run(qp);
+		return;
+	}
+}
+
+static u8 read_opcode(bool first, bool last)
+{
+	if (first)
+		return last ? PANE_OP_READ_RESP_ONLY : PANE_OP_READ_RESP_FIRST;
+	return last ? PANE_OP_READ_RESP_LAST : PANE_OP_READ_RESP_MIDDLE;
+}
+
+/* Copy the payload of a response. False if the binding is gone. */
+static bool read_fill(struct pane_qp *qp, struct pane_frame *f)
+{
+	struct pane_reading *rd = &qp->resp.reading;
+	const struct pane_grant *g;
+
+	if (!f->len)
+		return true;
+	g = pane_resp_hold_again(qp, &rd->ref);
+	if (!g)
+		return false;
+	pane_remote_read(g, rd->va, f->payload, f->len, &f->crc);
+	pane_grant_drop();
+	return true;
+}
+
+/*
+ * Build the next response packet.
+ * Return: 0; -ENOMEM; -EACCES if the binding is gone
+ */
+static int read_step(struct pane_qp *qp)
+{
+	struct pane_reading *rd = &qp->resp.reading;
+	u32 len = min(rd->left, pane_qp_mtu(qp));
+	bool last = len == rd->left;
+	struct pane_bth_fields bth = {
+		.dqpn = qp->attr.dest_qp_num,
+		.psn = rd->psn,
+	};
+	struct pane_frame f;
+
+	if (!pane_tx_begin(qp, &qp->av,
+			   qp->transport | read_opcode(rd->first, last), len,
+			   &bth, &f))
+		return -ENOMEM;
+	if (pane_op_has(f.op, PANE_HDR_AETH))
+		pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH),
+				    PANE_AETH_ACK_UNLIMITED);
+	pane_tx_headers_done(&f);
+	if (!read_fill(qp, &f)) {
+		pane_tx_abort(&f);
+		return -EACCES;
+	}
+	pane_tx_end(qp, &f);
+	rd->va += len;
+	rd->left -= len;
+	rd->psn = pane_psn_add(rd->psn, 1);
+	rd->first = false;
+	rd->active = !last;
+	return 0;
+}
+
+/**
+ * pane_resp_read_run - send responses of the READ that is being answered
+ * @qp: the QP
+ *
+ * Sets qp->more if there is more to do at once.
+ */
+void pane_resp_read_run(struct pane_qp *qp)
+{
+	struct pane_reading *rd = &qp->resp.reading;
+	u32 budget = READ_BUDGET;
+	int err = 0;
+
+	while (rd->active && budget-- && !err)
+		err = read_step(qp);
+
+	if (err == -EACCES) {
+		rd->active = false;
+		pane_resp_fatal(qp, PANE_RESP_REM_ACC, rd->psn);
+	} else if (err) {
+		pane_rexmit_wait(qp, 1);
+	} else if (rd->active) {
+		qp->more = true;
+	}
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Time of a requester.
+ *
+ * rexmit_timer runs while packets are without an answer. It is not moved with
+ * each answer: sq.progress says when the last one came, and a timer that fires
+ * too early starts again for the rest. When it is really over, everything from
+ * the oldest unanswered packet on is sent again; after retry_cnt times of that
+ * without an answer the QP fails.
+ *
+ * wait_timer ends a pause: after an RNR NAK, when the network stack had no
+ * room, and when there was no memory for a packet. It also takes up the answer
+ * to a READ that was interrupted for one of the latter two.
+ */
+#include <linux/jiffies.h>
+#include <linux/timer.h>
+
+#include "ack.h"
+#include "pane.h"
+#include "psn.h"
+#include "qp.h"
+#include "req.h"
+#include "resp.h"
+
+/* Is the oldest packet without an answer? */
+static bool rexmit_outstanding(const struct pane_qp *qp)
+{
+	return pane_psn_before(qp->sq.una, qp->sq.sent);
+}
+
+/* A packet that wants an answer was sent */
+void pane_rexmit_arm(struct pane_qp *qp)
+{
+	if (qp->ack_timeout && !timer_pending(&qp->rexmit_timer))
+		mod_timer(&qp->rexmit_timer, jiffies + qp->ack_timeout);
+}
+
+/* Pause for @delay jiffies; the caller has said why in sq.wait */
+void pane_rexmit_wait(struct pane_qp *qp, unsigned long delay)
+{
+	mod_timer(&qp->wait_timer, jiffies + delay);
+}
+
+/**
+ * pane_rexmit_go_back - send again from @psn on, if patience is left
+ * @qp: the QP, entered
+ * @psn: oldest packet that is missing
+ *
+ * Return: false if there was none, and the QP is in error
+ */
+bool pane_rexmit_go_back(struct pane_qp *qp, u32 psn)
+{
+	struct pane_sq *sq = &qp->sq;
+
+	if (!sq->retries) {
+		pane_count(qp->dev, retry_exceeded_err);
+		pane_ack_fail(qp, IB_WC_RETRY_EXC_ERR);
+		return false;
+	}
+	sq->retries--;
+	pane_count(qp->dev, retransmits);
+	pane_req_rewind(qp, psn);
+	sq->progress = jiffies;
+	return true;
+}
+
+static void rexmit_expired(struct pane_qp *qp)
+{
+	struct pane_sq *sq = &qp->sq;
+
+	if (!pane_qp_sends(qp) || !rexmit_outstanding(qp) || !qp->ack_timeout)
+		return;
+	/* while we wait ourselves the peer owes us nothing */
+	if (sq->wait)
+		sq->progress = jiffies;
+	if (time_before(jiffies, sq->progress + qp->ack_timeout)) {
+		mod_timer(&qp->rexmit_timer, sq->progress + qp->ack_timeout);
+		return;
+	}
+	pane_count(qp->dev, ack_timeouts);
+	if (pane_rexmit_go_back(qp, sq->una)) {
+		mod_timer(&qp->rexmit_timer, jiffies + qp->ack_timeout);
+		pane_req_kick(qp);
+	}
+}
+
+void pane_rexmit_timeout(struct timer_list *t)
+{
+	struct pane_qp *qp = timer_container_of(qp, t, rexmit_timer);
+
+	pane_qp_enter(qp);
+	rexmit_expired(qp);
+	pane_qp_leave(qp);
+}
+
+void pane_rexmit_wait_over(struct timer_list *t)
+{
+	struct pane_qp *qp = timer_container_of(qp, t, wait_timer);
+
+	pane_qp_enter(qp);
+	qp->sq.wait = PANE_SQ_RUN;
+	pane_req_kick(qp);
+	pane_resp_continue(qp);
+	pane_qp_leave(qp);
+}

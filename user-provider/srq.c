@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues.
+ */
+#include <config.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "pane.h"
+
+static int pane_map_srq(struct ibv_context *ibctx, struct pane_srq *srq,
+			const struct pane_create_srq_resp *resp,
+			const struct ibv_srq_init_attr_ex *attr)
+{
+	uint64_t sges = (uint64_t)attr->attr.max_sge * sizeof(struct pane_sge);
+	const struct pane_layout layout = {
+		.size = resp->ring_size,
+		.offset = resp->rq_offset,
+		.stride = resp->rq_stride,
+		.count = resp->rq_count,
+		.slot_size = sizeof(struct pane_rq_wqe) + sges,
+	};
+	struct pane_srq_ctl *ctl;
+
+	if (!layout.count || !pane_layout_valid(&layout))
+		return EPROTO;
+
+	ctl = pane_map_ring(ibctx, resp->ring_offset, resp->ring_size,
+			    PROT_READ | PROT_WRITE);
+	if (!ctl)
+		return errno;
+
+	srq->ring = ctl;
+	srq->ring_size = resp->ring_size;
+	pane_queue_init(&srq->q, ctl, &layout, attr->attr.max_sge,
+			pane_pd_single_threaded(attr->pd));
+	srq->q.ctl_prod = &ctl->prod;
+	srq->q.ctl_cons = &ctl->cons;
+	return 0;
+}
+
+static int pane_init_srq(struct ibv_context *ibctx, struct pane_srq *srq,
+			 struct ibv_srq_init_attr_ex *attr)
+{
+	struct pane_cmd_create_srq cmd = {};
+	struct pane_cmd_create_srq_resp resp = {};
+	int ret;
+
+	ret = ibv_cmd_create_srq_ex(ibctx, &srq->vsrq, attr, &cmd.ibv_cmd,
+				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		return ret;
+
+	ret = pane_map_srq(ibctx, srq, &resp.drv_payload, attr);
+	if (ret)
+		ibv_cmd_destroy_srq(&srq->vsrq.srq);
+	return ret;
+}
+
+static struct pane_srq *pane_new_srq(struct ibv_context *ibctx,
+				     struct ibv_srq_init_attr_ex *attr)
+{
+	struct pane_srq *srq;
+	int ret;
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return NULL;
+
+	ret = pane_init_srq(ibctx, srq, attr);
+	if (ret) {
+		free(srq);
+		errno = ret;
+		return NULL;
+	}
+	return srq;
+}
+
+struct ibv_srq *pane_create_srq(struct ibv_pd *ibpd,
+				struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq_init_attr_ex own = {
+		.attr = attr->attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_BASIC,
+		.pd = ibpd,
+	};
+	struct pane_srq *srq = pane_new_srq(ibpd->context, &own);
+
+	if (!srq)
+		return NULL;
+
+	attr->attr = own.attr;
+	return &srq->vsrq.srq;
+}
+
+/* libibverbs sets the first members for a basic SRQ only */
+struct ibv_srq *pane_create_srq_ex(struct ibv_context *ibctx,
+				   struct ibv_srq_init_attr_ex *attr)
+{
+	struct pane_srq *srq;
+
+	if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) &&
+	    attr->srq_type == IBV_SRQT_TM) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD)) {
+		errno = EINVAL;
+		return NULL;
+	}
+
+	srq = pane_new_srq(ibctx, attr);
+	if (!srq)
+		return NULL;
+
+	srq->vsrq.srq.srq_context = attr->srq_context;
+	srq->vsrq.srq.pd = attr->pd;
+	return &srq->vsrq.srq;
+}
+
+/* The device does not have IBV_DEVICE_SRQ_RESIZE */
+int pane_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+		    int attr_mask)
+{
+	struct ibv_modify_srq cmd = {};
+
+	if (attr_mask & IBV_SRQ_MAX_WR)
+		return EOPNOTSUPP;
+
+	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
+}
+
+int pane_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd = {};
+
+	return ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd));
+}
+
+int pane_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct pane_srq *srq = to_pane_srq(ibsrq);
+	int ret;
+
+	ret = ibv_cmd_destroy_srq(ibsrq);
+	if (ret)
+		return ret;
+
+	munmap(srq->ring, srq->ring_size);
+	pane_lock_destroy(&srq->q.lock);
+	free(srq);
+	return 0;
+}
+
+/* There is no doorbell: the kernel looks when a message needs a buffer */
+int pane_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+		       struct ibv_recv_wr **bad_wr)
+{
+	struct ibv_recv_wr *end = wr;
+	int ret;
+
+	ret = pane_queue_recv_list(&to_pane_srq(ibsrq)->q, &end);
+	if (ret)
+		*bad_wr = end;
+	return ret;
+}
