@@ -9,13 +9,22 @@
 
 #include "pane.h"
 
-/* The entry of @index, or NULL when it is not there yet */
+/*
+ * The first entry from *@index on, which is set to its index; NULL when it is
+ * not there yet. Entries of a QP that was reset since are passed over.
+ */
 static const struct pane_cqe *pane_peek_cqe(const struct pane_cq *cq,
-					    uint32_t index)
+					    uint32_t *index)
 {
-	const struct pane_cqe *cqe = &cq->ring[index & cq->mask];
+	const struct pane_cqe *cqe;
 
-	return pane_load_acquire(&cqe->seq) == index + 1 ? cqe : NULL;
+	for (;; (*index)++) {
+		cqe = &cq->ring[*index & cq->mask];
+		if (pane_load_acquire(&cqe->seq) != *index + 1)
+			return NULL;
+		if (!(cqe->flags & PANE_CQE_VOID))
+			return cqe;
+	}
 }
 
 /* Also tells that the entries before @cons were read and may be overwritten */
@@ -63,17 +72,19 @@ int pane_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct pane_cq *cq = to_pane_cq(ibcq);
 	const struct pane_cqe *cqe;
+	uint32_t from;
 	int n;
 
 	pane_lock(&cq->lock);
+	from = cq->cons;
 	for (n = 0; n < num_entries; n++) {
-		cqe = pane_peek_cqe(cq, cq->cons);
+		cqe = pane_peek_cqe(cq, &cq->cons);
 		if (!cqe)
 			break;
 		pane_fill_wc(&wc[n], cqe);
 		cq->cons++;
 	}
-	if (n)
+	if (cq->cons != from)
 		pane_publish_cons(cq);
 	pane_unlock(&cq->lock);
 
@@ -85,10 +96,10 @@ int pane_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
  * entry that @cur points to; it is given back when the next is asked for.
  */
 
-/* Make the entry of @index the current one */
+/* Make the first entry from @index on the current one */
 static int pane_set_current(struct pane_cq *cq, uint32_t index)
 {
-	const struct pane_cqe *cqe = pane_peek_cqe(cq, index);
+	const struct pane_cqe *cqe = pane_peek_cqe(cq, &index);
 
 	if (!cqe)
 		return ENOENT;

@@ -252,6 +252,8 @@ enum pane_cqe_flags {
 	PANE_CQE_GRH		= 1 << 0,
 	PANE_CQE_IMM		= 1 << 1,
 	PANE_CQE_INV		= 1 << 2,
+	/* of a QP that was reset or destroyed since: to be passed over */
+	PANE_CQE_VOID		= 1 << 7,
 };
 
 /**
@@ -262,7 +264,7 @@ enum pane_cqe_flags {
  * @qp_num: local QP
  * @src_qp: remote QP (UD)
  * @status: enum ibv_wc_status
- * @opcode: enum ib_uverbs_wc_opcode; valid when @status is success
+ * @opcode: enum ibv_wc_opcode; valid when @status is success
  * @flags: enum pane_cqe_flags
  * @pkey_index: of the packet (UD)
  * @sl: service level (UD)

@@ -96,6 +96,29 @@ void pane_cq_notify(struct pane_cq *cq)
 		wake_up_var(&cq->notifying);
 }
 
+/**
+ * pane_cq_forget - take back what was not polled of a QP
+ * @cq: the queue
+ * @qpn: number of the QP, which is being reset or destroyed
+ *
+ * Nobody is told any more of requests that the QP has forgotten.
+ */
+void pane_cq_forget(struct pane_cq *cq, u32 qpn)
+{
+	struct pane_cqe *cqe;
+	u32 i, unread;
+
+	spin_lock_bh(&cq->lock);
+	unread = min(cq_unread(cq), cq->mask + 1);
+	for (i = cq->prod - unread; i != cq->prod; i++) {
+		cqe = cq->ctl ? &cq->ring[i & cq->mask] :
+				&cq->kring[i & cq->mask].cqe;
+		if (cqe->qp_num == qpn)
+			cqe->flags |= PANE_CQE_VOID;
+	}
+	spin_unlock_bh(&cq->lock);
+}
+
 static void cq_error_work(struct work_struct *work)
 {
 	struct pane_cq *cq = container_of(work, struct pane_cq, error_work);
@@ -110,6 +133,25 @@ static void cq_error_work(struct work_struct *work)
 }
 
 /* ---- creation and destruction ---------------------------------------- */
+
+/*
+ * An entry that was never written must not look like one that was, whatever
+ * index the ring begins with: a slot holds entries whose seq is one more than
+ * its number, modulo the size.
+ */
+static void cq_clear_ring(struct pane_cqe *ring, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		ring[i].seq = i;
+}
+
+/* At least two, for cq_clear_ring() */
+static u32 cq_count(u32 wanted)
+{
+	return roundup_pow_of_two(max(wanted, 2U));
+}
 
 static int cq_alloc_user(struct pane_cq *cq, struct ib_udata *udata, u32 count)
 {
@@ -129,6 +171,7 @@ static int cq_alloc_user(struct pane_cq *cq, struct ib_udata *udata, u32 count)
 	}
 	cq->ring = cq->ring_map->mem;
 	cq->ctl = cq->ctl_map->mem;
+	cq_clear_ring(cq->ring, count);
 
 	resp.ring_count = count;
 	resp.ring_offset = pane_umap_offset(cq->ring_map);
@@ -189,7 +232,7 @@ int pane_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 
 	spin_lock_init(&cq->lock);
 	INIT_WORK(&cq->error_work, cq_error_work);
-	count = roundup_pow_of_two(attr->cqe);
+	count = cq_count(attr->cqe);
 	cq->mask = count - 1;
 	if (udata) {
 		err = cq_alloc_user(cq, udata, count);
@@ -272,10 +315,11 @@ int pane_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe,
 	if (err)
 		return err;
 
-	count = roundup_pow_of_two(cqe);
+	count = cq_count(cqe);
 	map = pane_umap_create(&uc->ibuc, count * sizeof(*cq->ring), true);
 	if (IS_ERR(map))
 		return PTR_ERR(map);
+	cq_clear_ring(map->mem, count);
 	resp.ring_count = count;
 	resp.ring_offset = pane_umap_offset(map);
 	resp.ring_size = map->size;
@@ -340,8 +384,12 @@ int pane_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 		return -EINVAL;
 
 	spin_lock_bh(&cq->lock);
-	for (n = 0; n < num_entries && cq->cons != cq->prod; n++)
-		cq_to_wc(&cq->kring[cq->cons++ & cq->mask], wc++);
+	for (n = 0; n < num_entries && cq->cons != cq->prod; cq->cons++) {
+		const struct pane_wc *from = &cq->kring[cq->cons & cq->mask];
+
+		if (!(from->cqe.flags & PANE_CQE_VOID))
+			cq_to_wc(from, &wc[n++]);
+	}
 	spin_unlock_bh(&cq->lock);
 	return n;
 }

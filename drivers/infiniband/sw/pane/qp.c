@@ -159,6 +159,14 @@ void pane_qp_complete(struct pane_qp *qp, struct pane_cq *cq,
 	}
 }
 
+/* What was not polled of the QP's completions is gone */
+void pane_qp_forget(struct pane_qp *qp)
+{
+	pane_cq_forget(qp->send_cq, qp->qpn);
+	if (qp->recv_cq != qp->send_cq)
+		pane_cq_forget(qp->recv_cq, qp->qpn);
+}
+
 /* An asynchronous event; handlers are called by the worker */
 void pane_qp_raise(struct pane_qp *qp, enum ib_event_type event)
 {
@@ -520,6 +528,7 @@ int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	timer_shutdown_sync(&qp->wait_timer);
 	cancel_work_sync(&qp->work);
 	pane_mw_unbind_qp(qp);
+	pane_qp_forget(qp);
 	qp_discard_sends(qp);
 	qp_free_queues(qp);
 	mutex_destroy(&qp->mutex);

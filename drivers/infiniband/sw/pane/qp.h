@@ -406,6 +406,7 @@ void pane_qp_enter(struct pane_qp *qp);
 void pane_qp_leave(struct pane_qp *qp);
 void pane_qp_complete(struct pane_qp *qp, struct pane_cq *cq,
 		      struct pane_wc *wc, bool solicited);
+void pane_qp_forget(struct pane_qp *qp);
 void pane_qp_raise(struct pane_qp *qp, enum ib_event_type event);
 
 /* qp_state.c */

@@ -216,6 +216,7 @@ static void qp_quiesce(struct pane_qp *qp)
 	timer_delete_sync(&qp->rexmit_timer);
 	timer_delete_sync(&qp->wait_timer);
 	pane_mw_unbind_qp(qp);
+	pane_qp_forget(qp);
 }
 
 /* Everything that can fail; qp->mutex */

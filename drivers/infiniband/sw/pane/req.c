@@ -173,6 +173,18 @@ static u8 req_opcode(const struct pane_swqe *w, u32 pkt)
 	return info->first + 1;
 }
 
+/* Will the next request follow at once, and can it carry a question? */
+static bool req_more_follows(const struct pane_sq *sq)
+{
+	const struct pane_swqe *next;
+
+	if (sq->cur + 1 == sq->prod)
+		return false;
+	next = pane_swqe(sq, sq->cur + 1);
+	return next->state <= PANE_SWQE_SENT && !pane_wr_is_local(next) &&
+	       !pane_wr_reads(next) && !(next->flags & PANE_WR_FENCE);
+}
+
 /*
  * Ask for an ACK when nothing follows that could carry the question later, and
  * now and then. The answer covers all before it.
@@ -185,7 +197,7 @@ static bool req_wants_ack(const struct pane_qp *qp, u32 psn, bool last)
 		return true;
 	if (!last)
 		return sq->since_ack >= REQ_WINDOW / 4;
-	return sq->cur + 1 == sq->prod || sq->since_ack >= REQ_ACK_EVERY;
+	return sq->since_ack >= REQ_ACK_EVERY || !req_more_follows(sq);
 }
 
 static void req_fill_reth(struct pane_frame *f, u64 va, u32 rkey, u32 length)
@@ -306,6 +318,8 @@ static int req_send_connected(struct pane_qp *qp, struct pane_swqe *w)
 	};
 	int err;
 
+	if (!sq->cur_pkt)
+		pane_sgl_init(&sq->sgl, w->sge, w->num_sge);
 	bth.ack_req = pane_wr_reads(w) || req_wants_ack(qp, bth.psn, last);
 	err = req_build(qp, w, &qp->av, &bth);
 	if (err)
@@ -354,6 +368,7 @@ static int req_send_datagram(struct pane_qp *qp, struct pane_swqe *w)
 	}
 	dst = req_datagram_route(qp, av);
 	if (dst) {
+		pane_sgl_init(&qp->sq.sgl, w->sge, w->num_sge);
 		err = req_build(qp, w, av, &bth);
 		if (err)
 			return err;
@@ -390,7 +405,6 @@ static void req_begin(struct pane_qp *qp, struct pane_swqe *w)
 	w->state = PANE_SWQE_SENT;
 	sq->psn = pane_psn_add(sq->psn, w->num_pkts);
 	sq->cur_pkt = 0;
-	pane_sgl_init(&sq->sgl, w->sge, w->num_sge);
 	if (pane_wr_reads(w) && !qp->attr.max_rd_atomic)
 		req_fail(w, IB_WC_LOC_QP_OP_ERR, PANE_VERR_WQE_OPCODE);
 }
@@ -564,7 +578,8 @@ void pane_req_rewind(struct pane_qp *qp, u32 psn)
 			sq->cur_pkt = pkt;
 			pane_sgl_init(&sq->sgl, w->sge, w->num_sge);
 			pane_sgl_seek(&sq->sgl, pkt << qp->mtu_shift);
-			sq->since_ack = 0;
+			/* what was lost may be the answer: ask at once */
+			sq->since_ack = REQ_WINDOW;
 			return;
 		}
 	}

@@ -143,9 +143,8 @@ static void resp_duplicate(struct pane_qp *qp, const struct pane_pkt *p)
 		resp_atomic_again(qp, p);
 		break;
 	default:
-		/* C9-105: with the newest PSN */
-		if (p->ack_req || (p->op->flags & PANE_OPF_LAST))
-			qp->resp.ack_due = true;
+		/* C9-105: with the newest PSN, whether asked for or not */
+		qp->resp.ack_due = true;
 		break;
 	}
 }
