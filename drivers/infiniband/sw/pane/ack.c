@@ -50,19 +50,6 @@ void pane_ack_fail(struct pane_qp *qp, enum ib_wc_status status)
 }
 
 /*
- * The peer answered a later request without answering a READ or atomic before
- * it: that answer was lost. Once until it comes; there may be many such hints.
- */
-static void ack_implied_nak(struct pane_qp *qp)
-{
-	if (qp->sq.went_back)
-		return;
-	pane_count(qp->dev, implied_nak);
-	if (pane_rexmit_go_back(qp, qp->sq.una))
-		qp->sq.went_back = true;
-}
-
-/*
  * All packets up to @psn have arrived.
  * Return: false if that shows that a response was lost, or ends the QP
  */
@@ -77,7 +64,9 @@ static bool ack_upto(struct pane_qp *qp, u32 psn)
 		if (pane_psn_before(psn, sq->una))
 			return true;
 		if (pane_wr_reads(w)) {
-			ack_implied_nak(qp);
+			/* its answer is lost: an implied NAK */
+			pane_count(qp->dev, implied_nak);
+			pane_rexmit_go_back(qp, sq->una);
 			return false;
 		}
 		if (pane_psn_before(psn, pane_psn_add(end, -1))) {

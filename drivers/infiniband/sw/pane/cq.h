@@ -26,6 +26,18 @@ struct pane_wc {
 	u16 vlan;
 };
 
+/* A completion with what all of them have */
+static inline void pane_wc_init(struct pane_wc *wc, u64 wr_id,
+				enum ib_wc_status status, u8 opcode)
+{
+	wc->cqe = (struct pane_cqe) {
+		.wr_id = wr_id,
+		.status = status,
+		.opcode = opcode,
+	};
+	wc->vlan = 0xffff;
+}
+
 /**
  * struct pane_cq - a completion queue
  * @ibcq: the core's half

@@ -10,18 +10,24 @@
 /* CRC-32 of eight bytes 0xff from the seed ~0: what the missing LRH adds */
 #define PANE_ICRC_SEED	0xdebb20e3
 
-static u32 icrc_udp_bth(u32 crc, const struct udphdr *uh,
-			const struct pane_bth *bth)
+/* The headers as they enter the CRC, in one piece */
+struct icrc_v4 {
+	struct iphdr ip;
+	struct udphdr udp;
+	struct pane_bth bth;
+} __packed __aligned(8);
+
+struct icrc_v6 {
+	struct ipv6hdr ip;
+	struct udphdr udp;
+	struct pane_bth bth;
+} __packed __aligned(8);
+
+/* FECN, BECN and the six reserved bits beside the QP number */
+static void icrc_mask(struct udphdr *uh, struct pane_bth *bth)
 {
-	struct udphdr u = *uh;
-	struct pane_bth b = *bth;
-
-	u.check = (__force __sum16)0xffff;
-	/* FECN, BECN and the six reserved bits beside the QP number */
-	b.dqpn |= cpu_to_be32(~(u32)PANE_BTH_QPN);
-
-	crc = pane_icrc_add(crc, &u, sizeof(u));
-	return pane_icrc_add(crc, &b, sizeof(b));
+	uh->check = (__force __sum16)0xffff;
+	bth->dqpn |= cpu_to_be32(~(u32)PANE_BTH_QPN);
 }
 
 /**
@@ -35,14 +41,13 @@ static u32 icrc_udp_bth(u32 crc, const struct udphdr *uh,
 u32 pane_icrc_start_v4(const struct iphdr *iph, const struct udphdr *uh,
 		       const struct pane_bth *bth)
 {
-	struct iphdr ip = *iph;
+	struct icrc_v4 h = { .ip = *iph, .udp = *uh, .bth = *bth };
 
-	ip.tos = 0xff;
-	ip.ttl = 0xff;
-	ip.check = (__force __sum16)0xffff;
-
-	return icrc_udp_bth(pane_icrc_add(PANE_ICRC_SEED, &ip, sizeof(ip)),
-			    uh, bth);
+	h.ip.tos = 0xff;
+	h.ip.ttl = 0xff;
+	h.ip.check = (__force __sum16)0xffff;
+	icrc_mask(&h.udp, &h.bth);
+	return pane_icrc_add(PANE_ICRC_SEED, &h, sizeof(h));
 }
 
 /**
@@ -56,13 +61,12 @@ u32 pane_icrc_start_v4(const struct iphdr *iph, const struct udphdr *uh,
 u32 pane_icrc_start_v6(const struct ipv6hdr *ip6h, const struct udphdr *uh,
 		       const struct pane_bth *bth)
 {
-	struct ipv6hdr ip6 = *ip6h;
+	struct icrc_v6 h = { .ip = *ip6h, .udp = *uh, .bth = *bth };
 
 	/* traffic class and flow label */
-	ip6.priority = 0xf;
-	memset(ip6.flow_lbl, 0xff, sizeof(ip6.flow_lbl));
-	ip6.hop_limit = 0xff;
-
-	return icrc_udp_bth(pane_icrc_add(PANE_ICRC_SEED, &ip6, sizeof(ip6)),
-			    uh, bth);
+	h.ip.priority = 0xf;
+	memset(h.ip.flow_lbl, 0xff, sizeof(h.ip.flow_lbl));
+	h.ip.hop_limit = 0xff;
+	icrc_mask(&h.udp, &h.bth);
+	return pane_icrc_add(PANE_ICRC_SEED, &h, sizeof(h));
 }

@@ -33,8 +33,6 @@ int pane_keytab_init(struct pane_keytab *tab, u32 min_index, u32 max_index,
 	tab->min_index = min_index;
 	tab->max_index = max_index;
 	tab->limit = limit;
-	tab->head = PANE_KEYTAB_NONE;
-	tab->tail = PANE_KEYTAB_NONE;
 	mutex_init(&tab->grow);
 	spin_lock_init(&tab->lock);
 	for (i = 0; i < PANE_KEYTAB_LOCKS; i++)
@@ -51,57 +49,96 @@ void pane_keytab_destroy(struct pane_keytab *tab)
 	for (i = 0; i < PANE_KEYTAB_CHUNKS && tab->chunks[i]; i++)
 		kvfree(tab->chunks[i]);
 	kvfree(tab->chunks);
+	kvfree(tab->free);
 	kvfree_sensitive(tab->perm, sizeof(*tab->perm));
 	mutex_destroy(&tab->grow);
+}
+
+static u32 *keytab_free_at(const struct pane_keytab *tab, u32 pos)
+{
+	return &tab->free[pos & (tab->free_size - 1)];
+}
+
+/* Make the ring of free slots large enough for one more chunk */
+static int keytab_grow_free(struct pane_keytab *tab)
+{
+	u32 size = max(tab->free_size * 2, PANE_KEYTAB_CHUNK);
+	u32 *ring, *old = tab->free;
+	u32 i;
+
+	if (tab->capacity + PANE_KEYTAB_CHUNK <= tab->free_size)
+		return 0;
+	ring = kvmalloc_array(size, sizeof(*ring), GFP_KERNEL);
+	if (!ring)
+		return -ENOMEM;
+
+	spin_lock_bh(&tab->lock);
+	for (i = tab->head; i != tab->tail; i++)
+		ring[i & (size - 1)] = *keytab_free_at(tab, i);
+	tab->free = ring;
+	tab->free_size = size;
+	spin_unlock_bh(&tab->lock);
+	kvfree(old);
+	return 0;
+}
+
+static int keytab_grow_chunk(struct pane_keytab *tab)
+{
+	struct pane_slot *chunk;
+
+	chunk = kvcalloc(PANE_KEYTAB_CHUNK, sizeof(*chunk), GFP_KERNEL);
+	if (!chunk)
+		return -ENOMEM;
+	/* pairs with pane_keytab_find() */
+	smp_store_release(&tab->chunks[tab->capacity >> PANE_KEYTAB_CHUNK_BITS],
+			  chunk);
+	spin_lock_bh(&tab->lock);
+	tab->capacity += PANE_KEYTAB_CHUNK;
+	spin_unlock_bh(&tab->lock);
+	return 0;
 }
 
 /* Add a chunk unless somebody did since @capacity was read */
 static int keytab_grow(struct pane_keytab *tab, u32 capacity)
 {
-	struct pane_slot *chunk;
 	int err = 0;
 
 	mutex_lock(&tab->grow);
-	if (tab->capacity != capacity)
-		goto out;
-
-	chunk = kvcalloc(PANE_KEYTAB_CHUNK, sizeof(*chunk), GFP_KERNEL);
-	if (!chunk) {
-		err = -ENOMEM;
-		goto out;
+	if (tab->capacity == capacity) {
+		err = keytab_grow_free(tab);
+		if (!err)
+			err = keytab_grow_chunk(tab);
 	}
-	/* pairs with pane_keytab_find() */
-	smp_store_release(&tab->chunks[capacity >> PANE_KEYTAB_CHUNK_BITS],
-			  chunk);
-	spin_lock_bh(&tab->lock);
-	tab->capacity += PANE_KEYTAB_CHUNK;
-	spin_unlock_bh(&tab->lock);
-out:
 	mutex_unlock(&tab->grow);
 	return err;
 }
 
-/* Has the oldest free slot rested long enough? */
-static bool keytab_head_rested(const struct pane_keytab *tab)
+/* See which slots have rested long enough by now */
+static void keytab_wake(struct pane_keytab *tab)
 {
-	return tab->head != PANE_KEYTAB_NONE &&
-	       tab->allocs - pane_keytab_at(tab, tab->head)->freed_at >=
-	       PANE_KEYTAB_QUARANTINE;
+	const struct pane_slot *slot;
+
+	while (tab->rested != tab->tail) {
+		slot = pane_keytab_at(tab, *keytab_free_at(tab, tab->rested));
+		if (tab->allocs - slot->freed_at < PANE_KEYTAB_QUARANTINE)
+			return;
+		tab->rested++;
+	}
 }
 
-static u32 keytab_pop(struct pane_keytab *tab)
+/* Take a random one of the first @n free slots */
+static u32 keytab_pick(struct pane_keytab *tab, u32 n)
 {
-	u32 slotno = tab->head;
+	u32 k = (u64)get_random_u32() * n >> 32;
 
-	tab->head = pane_keytab_at(tab, slotno)->next;
-	if (tab->head == PANE_KEYTAB_NONE)
-		tab->tail = PANE_KEYTAB_NONE;
-	return slotno;
+	swap(*keytab_free_at(tab, tab->head),
+	     *keytab_free_at(tab, tab->head + k));
+	return *keytab_free_at(tab, tab->head++);
 }
 
 /*
  * Take a slot: a rested one, else a new one, else, when there can be no more,
- * the one that has rested longest.
+ * whichever is free.
  * Return: 0, -EAGAIN to grow first, -ENOMEM
  */
 static int keytab_take(struct pane_keytab *tab, u32 *slotno)
@@ -111,17 +148,21 @@ static int keytab_take(struct pane_keytab *tab, u32 *slotno)
 	if (tab->live >= tab->limit)
 		return -ENOMEM;
 
-	if (keytab_head_rested(tab))
-		*slotno = keytab_pop(tab);
-	else if (tab->used < tab->capacity)
+	keytab_wake(tab);
+	if (tab->rested - tab->head >= PANE_KEYTAB_POOL) {
+		*slotno = keytab_pick(tab, tab->rested - tab->head);
+	} else if (tab->used < tab->capacity) {
 		*slotno = tab->used++;
-	else if (tab->capacity < PANE_KEYTAB_MAX)
+	} else if (tab->capacity < PANE_KEYTAB_MAX) {
 		return -EAGAIN;
-	else if (tab->head != PANE_KEYTAB_NONE)
-		*slotno = keytab_pop(tab);
-	else
+	} else if (tab->rested != tab->head) {
+		*slotno = keytab_pick(tab, tab->rested - tab->head);
+	} else if (tab->tail != tab->head) {
+		*slotno = keytab_pick(tab, 1);
+		tab->rested = tab->head;
+	} else {
 		return -ENOMEM;
-
+	}
 	return 0;
 }
 
@@ -177,13 +218,8 @@ void pane_keytab_free(struct pane_keytab *tab, u32 slotno)
 	struct pane_slot *slot = pane_keytab_at(tab, slotno);
 
 	spin_lock_bh(&tab->lock);
-	slot->next = PANE_KEYTAB_NONE;
 	slot->freed_at = tab->allocs;
-	if (tab->tail == PANE_KEYTAB_NONE)
-		tab->head = slotno;
-	else
-		pane_keytab_at(tab, tab->tail)->next = slotno;
-	tab->tail = slotno;
+	*keytab_free_at(tab, tab->tail++) = slotno;
 	tab->live--;
 	spin_unlock_bh(&tab->lock);
 }

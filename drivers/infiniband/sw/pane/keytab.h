@@ -11,7 +11,9 @@
  *
  * A slot given back rests until PANE_KEYTAB_QUARANTINE others were handed out
  * after it, or the table cannot grow: a stale number meets nothing instead of
- * somebody else's object.
+ * somebody else's object. Of those that have rested a random one is taken, and
+ * only when there are PANE_KEYTAB_POOL of them: else the order in which numbers
+ * come back would repeat, and who had seen it once would know the next one.
  */
 #ifndef PANE_KEYTAB_H
 #define PANE_KEYTAB_H
@@ -23,13 +25,13 @@
 #include "keyperm.h"
 
 #define PANE_KEYTAB_QUARANTINE	65536
+#define PANE_KEYTAB_POOL	65536
 #define PANE_KEYTAB_CHUNK_BITS	10
 #define PANE_KEYTAB_CHUNK	(1U << PANE_KEYTAB_CHUNK_BITS)
 /* A million regions, as many windows, and what rests */
 #define PANE_KEYTAB_MAX		(1U << 22)
 #define PANE_KEYTAB_CHUNKS	(PANE_KEYTAB_MAX >> PANE_KEYTAB_CHUNK_BITS)
 #define PANE_KEYTAB_LOCKS	64
-#define PANE_KEYTAB_NONE	U32_MAX
 
 struct pane_grant;
 
@@ -46,7 +48,6 @@ enum pane_slot_kind {
  *         data path as grant.h says
  * @owner: the object; slot lock, and RCU for PANE_SLOT_QP
  * @gen: counts the grants published here: (slot, gen) names one of them
- * @next: link of the free list; table's lock
  * @freed_at: value of the table's allocation count when the slot came back
  * @kind: enum pane_slot_kind; slot lock
  */
@@ -54,7 +55,6 @@ struct pane_slot {
 	struct pane_grant *grant;
 	void *owner;
 	u32 gen;
-	u32 next;
 	u32 freed_at;
 	u8 kind;
 };
@@ -72,8 +72,12 @@ struct pane_slot {
  * @live: slots handed out now
  * @limit: most of them
  * @allocs: allocations so far
- * @head: oldest free slot
- * @tail: newest free slot
+ * @free: numbers of the free slots, a ring in the order they came back, but
+ *        for those that have rested, whose order does not matter
+ * @free_size: entries of the ring, a power of two; not less than @capacity
+ * @head: first entry in use; runs freely
+ * @rested: first entry that has not rested long enough
+ * @tail: first entry not in use
  * @locks: slot locks: guard which object a slot belongs to, and the state of
  *         that object as far as keys go
  */
@@ -89,7 +93,10 @@ struct pane_keytab {
 	u32 live;
 	u32 limit;
 	u32 allocs;
+	u32 *free;
+	u32 free_size;
 	u32 head;
+	u32 rested;
 	u32 tail;
 	spinlock_t locks[PANE_KEYTAB_LOCKS];
 };

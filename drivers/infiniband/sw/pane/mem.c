@@ -9,13 +9,6 @@
 #include "qp.h"
 #include "range.h"
 
-/* The copy is in the cache when its CRC is taken, so memory is read once */
-static u32 copy_crc(u8 *dst, const void *src, u32 len, u32 crc)
-{
-	memcpy(dst, src, len);
-	return pane_icrc_add(crc, dst, len);
-}
-
 /* ---- local keys ------------------------------------------------------ */
 
 /* Rules for a local key; windows have none (they are remote only) */
@@ -128,14 +121,17 @@ static __always_inline bool sgl_walk(struct pane_qp *qp, struct pane_sgl *sgl, u
 
 struct gather {
 	u8 *dst;
-	u32 crc;
+	u32 *crc;	/* or NULL */
 };
 
 static void gather_fn(void *ctx, void *mem, u32 len)
 {
 	struct gather *t = ctx;
 
-	t->crc = copy_crc(t->dst, mem, len, t->crc);
+	memcpy(t->dst, mem, len);
+	/* the copy is in the cache now, so memory is read once */
+	if (t->crc)
+		*t->crc = pane_icrc_add(*t->crc, t->dst, len);
 	t->dst += len;
 }
 
@@ -145,7 +141,7 @@ static void gather_fn(void *ctx, void *mem, u32 len)
  * @sgl: the list; its place moves on
  * @dst: in the packet
  * @len: bytes
- * @crc: ICRC so far, carried on over the bytes
+ * @crc: ICRC so far, carried on over the bytes; or NULL
  *
  * Context: bottom halves disabled.
  * Return: false when a key, range or right is wrong
@@ -153,12 +149,9 @@ static void gather_fn(void *ctx, void *mem, u32 len)
 bool pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl, u8 *dst,
 		     u32 len, u32 *crc)
 {
-	struct gather t = { .dst = dst, .crc = *crc };
+	struct gather t = { .dst = dst, .crc = crc };
 
-	if (!sgl_walk(qp, sgl, len, false, gather_fn, &t))
-		return false;
-	*crc = t.crc;
-	return true;
+	return sgl_walk(qp, sgl, len, false, gather_fn, &t);
 }
 
 struct scatter {
@@ -291,14 +284,13 @@ void pane_remote_write(const struct pane_grant *g, u64 va,
 	sge_walk(g, va, len, scatter_fn, &t);
 }
 
-/* Copy into a packet; range and rights were checked, @g is held */
+/* Copy into a packet; range and rights were checked, @g is held, @crc as above */
 void pane_remote_read(const struct pane_grant *g, u64 va, u8 *dst, u32 len,
 		      u32 *crc)
 {
-	struct gather t = { .dst = dst, .crc = *crc };
+	struct gather t = { .dst = dst, .crc = crc };
 
 	sge_walk(g, va, len, gather_fn, &t);
-	*crc = t.crc;
 }
 
 /**

@@ -158,9 +158,9 @@ static void mr_user_range(struct pane_grant *g, u64 start, u64 length, u64 iova,
  * @dmah: not supported
  * @udata: none
  *
- * Return: the region, or an ERR_PTR: -EOPNOTSUPP for flags that are not known
- * here, -ENOMEM over the limits (RLIMIT_MEMLOCK too), -EFAULT for memory that
- * cannot be pinned
+ * Return: the region, or an ERR_PTR: -EINVAL if the end has no address;
+ * -EOPNOTSUPP for flags that are not known here; -ENOMEM over the limits
+ * (RLIMIT_MEMLOCK too); -EFAULT for memory that cannot be pinned
  */
 struct ib_mr *pane_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_dmah *dmah,
@@ -175,6 +175,8 @@ struct ib_mr *pane_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	access &= ~IB_ACCESS_OPTIONAL;
 	if (dmah || (access & ~PANE_MR_ACCESS))
 		return ERR_PTR(-EOPNOTSUPP);
+	if (iova + length < iova)
+		return ERR_PTR(-EINVAL);
 	err = ib_no_udata_io(udata);
 	if (err)
 		return ERR_PTR(err);
@@ -248,6 +250,8 @@ struct ib_mr *pane_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 					      cur->access;
 	if (access & ~PANE_MR_ACCESS)
 		return ERR_PTR(-EOPNOTSUPP);
+	if ((flags & IB_MR_REREG_TRANS) && iova + length < iova)
+		return ERR_PTR(-EINVAL);
 	/* pages pinned for reading cannot be opened for writing */
 	if (!(flags & IB_MR_REREG_TRANS) && ib_access_writable(access) &&
 	    !mr->umem->writable)

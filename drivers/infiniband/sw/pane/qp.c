@@ -68,35 +68,50 @@ static void qp_go_on(struct pane_qp *qp)
 }
 
 /*
- * Send what is in txq. The lock is not held over that, so packets may be added
- * meanwhile, by this CPU too if the stack loops a packet back to us at once;
- * they are sent by whoever sends already, in order.
+ * Send what is in one queue. The lock is not held over that, so packets may be
+ * added meanwhile, by this CPU too if the stack loops a packet back to us at
+ * once; they are sent by whoever sends already, in order.
  */
-static void qp_transmit(struct pane_qp *qp)
+static void qp_send_queue(struct pane_qp *qp, struct pane_txq *txq)
 {
-	unsigned int turns = QP_TURNS;
 	struct sk_buff_head list;
+	bool refused;
 	u32 psn;
 
-	if (qp->tx_busy)
+	if (txq->busy)
 		return;
-	qp->tx_busy = true;
+	txq->busy = true;
 	__skb_queue_head_init(&list);
-	while (!skb_queue_empty(&qp->txq) || (qp->more && turns)) {
-		bool refused;
-
-		skb_queue_splice_init(&qp->txq, &list);
+	while (!skb_queue_empty(&txq->skbs)) {
+		skb_queue_splice_init(&txq->skbs, &list);
 		spin_unlock(&qp->lock);
 		refused = pane_tx_flush(qp, &list, &psn);
 		spin_lock(&qp->lock);
-		if (refused)
+		/* of a response that is lost the peer will ask again */
+		if (refused && txq == &qp->tx_req)
 			pane_req_refused(qp, psn);
-		if (qp->more && turns) {
-			turns--;
-			qp_go_on(qp);
-		}
 	}
-	qp->tx_busy = false;
+	txq->busy = false;
+}
+
+static void qp_transmit(struct pane_qp *qp)
+{
+	unsigned int turns = QP_TURNS;
+
+	for (;;) {
+		qp_send_queue(qp, &qp->tx_resp);
+		qp_send_queue(qp, &qp->tx_req);
+		if (!qp->more || !turns--)
+			break;
+		qp_go_on(qp);
+	}
+}
+
+/* Nothing of what waits is sent any more; qp->lock */
+void pane_qp_purge_tx(struct pane_qp *qp)
+{
+	__skb_queue_purge(&qp->tx_req.skbs);
+	__skb_queue_purge(&qp->tx_resp.skbs);
 }
 
 /**
@@ -356,7 +371,15 @@ static void qp_init(struct pane_qp *qp, struct ib_qp *ibqp,
 	INIT_WORK(&qp->work, qp_work);
 	timer_setup(&qp->rexmit_timer, pane_rexmit_timeout, 0);
 	timer_setup(&qp->wait_timer, pane_rexmit_wait_over, 0);
-	__skb_queue_head_init(&qp->txq);
+	__skb_queue_head_init(&qp->tx_req.skbs);
+	__skb_queue_head_init(&qp->tx_resp.skbs);
+}
+
+static void pane_txq_free(struct pane_txq *txq)
+{
+	__skb_queue_purge(&txq->skbs);
+	if (txq->frag.page)
+		put_page(txq->frag.page);
 }
 
 /* Frees what qp_build() made, as far as it came */
@@ -365,6 +388,8 @@ static void qp_free_queues(struct pane_qp *qp)
 	pane_resp_free(qp);
 	if (!IS_ERR_OR_NULL(qp->map))
 		pane_umap_destroy(qp->map);
+	pane_txq_free(&qp->tx_req);
+	pane_txq_free(&qp->tx_resp);
 	kvfree(qp->kring);
 	kvfree(qp->sq.wqes);
 }
@@ -521,7 +546,7 @@ int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	pane_qp_enter(qp);
 	qp->state = PANE_QPS_DEAD;
 	qp->more = false;
-	__skb_queue_purge(&qp->txq);
+	pane_qp_purge_tx(qp);
 	pane_qp_leave(qp);
 
 	timer_shutdown_sync(&qp->rexmit_timer);

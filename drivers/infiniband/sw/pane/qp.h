@@ -265,6 +265,20 @@ struct pane_resp {
 };
 
 /**
+ * struct pane_txq - packets to send
+ * @skbs: the packets, in order
+ * @busy: somebody is sending from it
+ * @frag: memory for the packets of trains
+ * @ip_id: IPv4 ID of the next packet
+ */
+struct pane_txq {
+	struct sk_buff_head skbs;
+	bool busy;
+	struct page_frag frag;
+	u16 ip_id;
+};
+
+/**
  * struct pane_qp - a queue pair
  * @dev: its device
  * @ibqp: the core's half; not to be touched once the state is PANE_QPS_DEAD
@@ -286,12 +300,12 @@ struct pane_resp {
  * @ack_timeout: jiffies, 0 for none
  * @av: where a connected QP's packets go
  * @have_av: @av is in use
- * @ip_id: IPv4 ID of the next packet
  * @sq: send queue, requester
  * @rq: receive queue
  * @resp: responder
- * @txq: packets to send
- * @tx_busy: somebody is sending from @txq
+ * @tx_req: requests to send
+ * @tx_resp: responses to send; apart, so that who posts sends himself though
+ *           the CPU that received is still sending an ACK
  * @established: IB_EVENT_COMM_EST was raised
  * @more: the requester stopped only to give others a turn
  * @notify_send: @send_cq's handler is to be called
@@ -331,12 +345,11 @@ struct pane_qp {
 	unsigned long ack_timeout;
 	struct pane_av av;
 	bool have_av;
-	u16 ip_id;
 	struct pane_sq sq;
 	struct pane_rq rq;
 	struct pane_resp resp;
-	struct sk_buff_head txq;
-	bool tx_busy;
+	struct pane_txq tx_req;
+	struct pane_txq tx_resp;
 	bool established;
 	bool more;
 	bool notify_send;
@@ -404,6 +417,7 @@ int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void pane_qp_enter(struct pane_qp *qp);
 void pane_qp_leave(struct pane_qp *qp);
+void pane_qp_purge_tx(struct pane_qp *qp);
 void pane_qp_complete(struct pane_qp *qp, struct pane_cq *cq,
 		      struct pane_wc *wc, bool solicited);
 void pane_qp_forget(struct pane_qp *qp);

@@ -164,7 +164,7 @@ static void qp_enter_reset(struct pane_qp *qp)
 	sq->went_back = false;
 	sq->resp_psn = PANE_PSN_NONE;
 	pane_resp_reset(qp);
-	__skb_queue_purge(&qp->txq);
+	pane_qp_purge_tx(qp);
 	qp->more = false;
 	qp->established = false;
 	if (qp->ctl) {

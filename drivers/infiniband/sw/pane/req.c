@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "ah.h"
 #include "cq.h"
-#include "icrc.h"
 #include "pane.h"
 #include "psn.h"
 #include "qp.h"
@@ -26,12 +25,11 @@
 static void req_complete(struct pane_qp *qp, const struct pane_swqe *w,
 			 enum ib_wc_status status)
 {
-	struct pane_wc wc = {};
+	struct pane_wc wc;
 
-	wc.cqe.wr_id = w->wr_id;
-	wc.cqe.status = status;
-	wc.cqe.opcode = pane_wr_info(w)->wc_opcode;
-	wc.cqe.vendor_err = status ? w->vendor_err : 0;
+	pane_wc_init(&wc, w->wr_id, status, pane_wr_info(w)->wc_opcode);
+	if (status)
+		wc.cqe.vendor_err = w->vendor_err;
 	if (pane_wr_reads(w))
 		wc.cqe.byte_len = w->length;
 	pane_qp_complete(qp, qp->send_cq, &wc, status);
@@ -97,17 +95,6 @@ void pane_req_retire(struct pane_qp *qp)
 }
 
 /*
- * Tell user space whether it has to ring for its next request. Not while we
- * are at it, and not while the queue waits for something that will bring us
- * back to it.
- */
-static void req_doorbell(struct pane_qp *qp, bool needed)
-{
-	if (qp->ctl)
-		WRITE_ONCE(qp->ctl->sq_flags, needed ? PANE_NEED_DOORBELL : 0);
-}
-
-/*
  * Flush the send queue, and what is in the ring. A user who posts all the time
  * is served in portions.
  */
@@ -116,9 +103,6 @@ void pane_req_flush(struct pane_qp *qp)
 	struct pane_sq *sq = &qp->sq;
 	u32 budget = 2 * (sq->mask + 1);
 
-	req_doorbell(qp, true);
-	/* pairs with the barrier of the poster */
-	smp_mb();
 	pane_wr_fetch(qp);
 	do {
 		while (sq->cons != sq->prod) {
@@ -163,7 +147,8 @@ static u8 req_opcode(const struct pane_swqe *w, u32 pkt)
 {
 	const struct pane_wr_info *info = pane_wr_info(w);
 
-	if (w->num_pkts == 1)
+	/* the rest of a READ is asked for as a READ */
+	if (w->num_pkts == 1 || pane_wr_reads(w))
 		return info->only;
 	if (pkt == 0)
 		return info->first;
@@ -258,10 +243,10 @@ static bool req_fill_payload(struct pane_qp *qp, struct pane_frame *f,
 		return true;
 	if (w->flags & PANE_WR_INLINE) {
 		memcpy(f->payload, (u8 *)w->sge + off, f->len);
-		f->crc = pane_icrc_add(f->crc, f->payload, f->len);
 		return true;
 	}
-	return pane_sgl_gather(qp, &qp->sq.sgl, f->payload, f->len, &f->crc);
+	return pane_sgl_gather(qp, &qp->sq.sgl, f->payload, f->len,
+			       pane_tx_copy_crc(f));
 }
 
 static u32 req_payload_len(const struct pane_qp *qp, const struct pane_swqe *w,
@@ -292,8 +277,6 @@ static int req_build(struct pane_qp *qp, struct pane_swqe *w,
 		pane_count(qp->dev, local_prot_err);
 		return -EFAULT;
 	}
-	if (!pane_qp_is_datagram(qp))
-		pane_tx_cb(f.skb)->kind = PANE_TX_REQUEST;
 	pane_tx_end(qp, &f);
 	return 0;
 }
@@ -372,7 +355,7 @@ static int req_send_datagram(struct pane_qp *qp, struct pane_swqe *w)
 		err = req_build(qp, w, av, &bth);
 		if (err)
 			return err;
-		skb_dst_set(skb_peek_tail(&qp->txq), dst_clone(dst));
+		skb_dst_set(skb_peek_tail(&qp->tx_req.skbs), dst_clone(dst));
 	} else {
 		pane_count(qp->dev, send_no_route);
 	}
@@ -499,37 +482,56 @@ static void req_work(struct pane_qp *qp)
 	} while (pane_wr_fetch(qp));
 }
 
+/* Has user space to ring for its next request? */
+static void req_doorbell(struct pane_qp *qp, bool needed)
+{
+	if (qp->ctl)
+		WRITE_ONCE(qp->ctl->sq_flags, needed ? PANE_NEED_DOORBELL : 0);
+}
+
+/*
+ * Does the queue wait for something that will bring us back to it, so that
+ * user space need not?
+ */
+static bool req_waits(const struct pane_qp *qp)
+{
+	return pane_qp_sends(qp) && (qp->sq.cur != qp->sq.prod || qp->more);
+}
+
+static void req_turn(struct pane_qp *qp)
+{
+	if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_SQE) {
+		pane_req_flush(qp);
+		return;
+	}
+	pane_wr_fetch(qp);
+	req_work(qp);
+	pane_req_retire(qp);
+}
+
 /**
  * pane_req_kick - work on the send queue
  * @qp: the QP, entered
+ *
+ * Before user space is told to ring again the ring is looked at once more: the
+ * poster does the two things in the reverse order, so one of us notices.
  *
  * Sets qp->more if there is more to do at once.
  */
 void pane_req_kick(struct pane_qp *qp)
 {
-	struct pane_sq *sq = &qp->sq;
-
-	if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_SQE) {
-		pane_req_flush(qp);
-		return;
-	}
-	if (!pane_qp_sends(qp))
+	if (!pane_qp_sends(qp) && qp->state != IB_QPS_ERR &&
+	    qp->state != IB_QPS_SQE)
 		return;
 
 	req_doorbell(qp, false);
 	do {
-		pane_wr_fetch(qp);
-		req_work(qp);
-		pane_req_retire(qp);
-		if (sq->cur != sq->prod || qp->more || !pane_qp_sends(qp))
-			break;
+		req_turn(qp);
+		if (req_waits(qp))
+			return;
 		req_doorbell(qp, true);
-		/* the flag first, then a last look: the poster does the reverse */
 		smp_mb();
-	} while (pane_wr_fetch(qp));
-
-	if (!pane_qp_sends(qp))
-		req_doorbell(qp, true);
+	} while (!qp->more && pane_wr_fetch(qp));
 }
 
 /* ---- going back ------------------------------------------------------ */

@@ -29,6 +29,6 @@ void pane_rexmit_arm(struct pane_qp *qp);
 void pane_rexmit_wait(struct pane_qp *qp, unsigned long delay);
 void pane_rexmit_timeout(struct timer_list *t);
 void pane_rexmit_wait_over(struct timer_list *t);
-bool pane_rexmit_go_back(struct pane_qp *qp, u32 psn);
+void pane_rexmit_go_back(struct pane_qp *qp, u32 psn);
 
 #endif /* PANE_REQ_H */

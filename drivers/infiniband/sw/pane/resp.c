@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <linux/slab.h>
 
-#include "icrc.h"
 #include "pane.h"
 #include "psn.h"
 #include "qp.h"
@@ -32,8 +31,8 @@ static void resp_send_aeth(struct pane_qp *qp, u8 syndrome, u32 psn)
 	struct pane_frame f;
 
 	/* without memory the peer asks again */
-	if (!pane_tx_begin(qp, &qp->av, qp->transport | PANE_OP_ACK, 0, &bth,
-			   &f))
+	if (!pane_tx_begin(qp, &qp->av,
+			   qp->transport | PANE_OP_ACK, 0, &bth, &f))
 		return;
 	pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH), syndrome);
 	pane_tx_headers_done(&f);
@@ -59,8 +58,8 @@ bool pane_resp_send_atomic_ack(struct pane_qp *qp, u32 psn, u64 orig)
 	struct pane_atomic_ack_eth *eth;
 	struct pane_frame f;
 
-	if (!pane_tx_begin(qp, &qp->av, qp->transport | PANE_OP_ATOMIC_ACK, 0,
-			   &bth, &f))
+	if (!pane_tx_begin(qp, &qp->av,
+			   qp->transport | PANE_OP_ATOMIC_ACK, 0, &bth, &f))
 		return false;
 	pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH),
 			    PANE_AETH_ACK_UNLIMITED);
@@ -216,32 +215,43 @@ static void resp_established(struct pane_qp *qp)
 	}
 }
 
+/*
+ * Keep a packet until the READ before it is answered. A train is kept as often
+ * as it has packets that wait; the copies share its data.
+ */
+static void resp_keep(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	struct pane_resp *r = &qp->resp;
+	struct sk_buff *skb;
+
+	skb = skb_queue_len(&r->pend) < RESP_PEND_MAX ?
+	      skb_clone(p->skb, GFP_ATOMIC) : NULL;
+	if (!skb) {
+		pane_count(qp->dev, rx_backlog);
+		return;
+	}
+	pane_pkt_save(p, skb);
+	__skb_queue_tail(&r->pend, skb);
+}
+
 /**
  * pane_resp_packet - handle a request to a connected QP
- * @qp: the QP
+ * @qp: the QP, entered
  * @p: the packet
- *
- * Return: true if the packet was kept, to be handled later
  */
-bool pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p)
+void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	struct pane_resp *r = &qp->resp;
 
 	if (!pane_qp_receives(qp)) {
 		pane_count(qp->dev, rx_qp_state);
-		return false;
+		return;
 	}
 	resp_established(qp);
-	if (!r->reading.active && skb_queue_empty(&r->pend)) {
+	if (!r->reading.active && skb_queue_empty(&r->pend))
 		resp_one(qp, p);
-		return false;
-	}
-	if (skb_queue_len(&r->pend) >= RESP_PEND_MAX) {
-		pane_count(qp->dev, rx_backlog);
-		return false;
-	}
-	__skb_queue_tail(&r->pend, p->skb);
-	return true;
+	else
+		resp_keep(qp, p);
 }
 
 /* Go on with a READ's answer and with what waits behind it */
@@ -258,7 +268,7 @@ void pane_resp_continue(struct pane_qp *qp)
 	pane_resp_read_run(qp);
 	while (!r->reading.active && pane_qp_receives(qp) &&
 	       (skb = __skb_dequeue(&r->pend))) {
-		if (pane_pkt_parse(&p, skb))
+		if (pane_pkt_restore(&p, skb))
 			resp_one(qp, &p);
 		consume_skb(skb);
 	}

@@ -32,7 +32,7 @@ enum pane_resp_result {
 };
 
 /* resp.c */
-bool pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p);
+void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p);
 void pane_resp_continue(struct pane_qp *qp);
 void pane_resp_send_due_ack(struct pane_qp *qp);
 void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn);

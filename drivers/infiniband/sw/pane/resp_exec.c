@@ -20,13 +20,10 @@ void pane_resp_complete(struct pane_qp *qp, enum ib_wc_status status,
 			const struct pane_pkt *p)
 {
 	struct pane_resp *r = &qp->resp;
-	struct pane_wc wc = {};
+	struct pane_wc wc;
 
-	wc.cqe.wr_id = r->rwqe->wr_id;
-	wc.cqe.status = status;
-	wc.cqe.opcode = IB_WC_RECV;
+	pane_wc_init(&wc, r->rwqe->wr_id, status, IB_WC_RECV);
 	wc.cqe.byte_len = r->rcvd;
-	wc.vlan = 0xffff;
 	if (p && p->op->kind == PANE_KIND_WRITE)
 		wc.cqe.opcode = IB_WC_RECV_RDMA_WITH_IMM;
 	if (p && pane_op_has(p->op, PANE_HDR_IMM)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Answers to READs */
-#include "icrc.h"
 #include "pane.h"
 #include "psn.h"
 #include "qp.h"
@@ -111,7 +110,7 @@ static bool read_fill(struct pane_qp *qp, struct pane_frame *f)
 	g = pane_resp_hold_again(qp, &rd->ref);
 	if (!g)
 		return false;
-	pane_remote_read(g, rd->va, f->payload, f->len, &f->crc);
+	pane_remote_read(g, rd->va, f->payload, f->len, pane_tx_copy_crc(f));
 	pane_grant_drop();
 	return true;
 }

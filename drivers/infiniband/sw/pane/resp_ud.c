@@ -29,14 +29,12 @@ static u16 ud_vlan(const struct sk_buff *skb)
 static void ud_complete(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	const struct pane_deth *deth = pane_pkt_hdr(p, PANE_HDR_DETH);
-	struct pane_wc wc = {
-		.net_type = ip_hdr(p->skb)->version == 4 ? RDMA_NETWORK_IPV4 :
-							   RDMA_NETWORK_IPV6,
-		.vlan = ud_vlan(p->skb),
-	};
+	struct pane_wc wc;
 
-	wc.cqe.wr_id = qp->resp.rwqe->wr_id;
-	wc.cqe.opcode = IB_WC_RECV;
+	pane_wc_init(&wc, qp->resp.rwqe->wr_id, IB_WC_SUCCESS, IB_WC_RECV);
+	wc.net_type = ip_hdr(p->skb)->version == 4 ? RDMA_NETWORK_IPV4 :
+						     RDMA_NETWORK_IPV6;
+	wc.vlan = ud_vlan(p->skb);
 	wc.cqe.byte_len = UD_GRH_SIZE + p->len;
 	wc.cqe.src_qp = be32_to_cpu(deth->sqpn) & PANE_BTH_QPN;
 	wc.cqe.flags = PANE_CQE_GRH;

@@ -41,14 +41,8 @@ void pane_rexmit_wait(struct pane_qp *qp, unsigned long delay)
 	mod_timer(&qp->wait_timer, jiffies + delay);
 }
 
-/**
- * pane_rexmit_go_back - send again from @psn on, if patience is left
- * @qp: the QP, entered
- * @psn: oldest packet that is missing
- *
- * Return: false if there was none, and the QP is in error
- */
-bool pane_rexmit_go_back(struct pane_qp *qp, u32 psn)
+/* Send from @psn on again, if patience is left; false if not: QP in error */
+static bool rexmit_retry(struct pane_qp *qp, u32 psn)
 {
 	struct pane_sq *sq = &qp->sq;
 
@@ -62,6 +56,22 @@ bool pane_rexmit_go_back(struct pane_qp *qp, u32 psn)
 	pane_req_rewind(qp, psn);
 	sq->progress = jiffies;
 	return true;
+}
+
+/**
+ * pane_rexmit_go_back - the peer misses the packet @psn, or its answer is lost
+ * @qp: the QP, entered
+ * @psn: oldest packet that has to be sent again
+ *
+ * Once until there is progress: what was on its way when we went back brings
+ * more such hints. If the second try is lost too the timer notices.
+ */
+void pane_rexmit_go_back(struct pane_qp *qp, u32 psn)
+{
+	if (qp->sq.went_back)
+		return;
+	if (rexmit_retry(qp, psn))
+		qp->sq.went_back = true;
 }
 
 static void rexmit_expired(struct pane_qp *qp)
@@ -78,7 +88,7 @@ static void rexmit_expired(struct pane_qp *qp)
 		return;
 	}
 	pane_count(qp->dev, ack_timeouts);
-	if (pane_rexmit_go_back(qp, sq->una)) {
+	if (rexmit_retry(qp, sq->una)) {
 		mod_timer(&qp->rexmit_timer, jiffies + qp->ack_timeout);
 		pane_req_kick(qp);
 	}

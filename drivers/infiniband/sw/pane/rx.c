@@ -7,9 +7,9 @@
  */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/netfilter.h>
 #include <linux/udp.h>
 #include <net/ipv6.h>
-#include <net/sock.h>
 
 #include "ack.h"
 #include "icrc.h"
@@ -22,19 +22,18 @@
 /* ---- the packet by itself -------------------------------------------- */
 
 /*
- * Read the headers. @skb->data is at the UDP header, whose length the stack
- * has compared with the IP header's and the packet's.
+ * Read the headers of the packet that p->skb has at p->start. skb->data is at
+ * the UDP header, whose length the stack has compared with the IP header's and
+ * the packet's.
  */
-static enum pane_counter pkt_read(struct pane_pkt *p, struct sk_buff *skb)
+static enum pane_counter pkt_read(struct pane_pkt *p)
 {
-	u32 len = skb->len - sizeof(struct udphdr);
 	const struct pane_bth *bth;
 	u32 pad, rest;
 
-	if (skb->len < sizeof(struct udphdr) + sizeof(*bth) + PANE_ICRC_SIZE)
+	if (p->size < sizeof(*bth) + PANE_ICRC_SIZE)
 		return PANE_CNT_rx_short;
-	bth = skb_header_pointer(skb, sizeof(struct udphdr), sizeof(*bth),
-				 p->buf);
+	bth = skb_header_pointer(p->skb, p->start, sizeof(*bth), p->buf);
 	if (!bth)
 		return PANE_CNT_rx_short;
 	if (bth->flags & PANE_BTH_TVER)
@@ -45,16 +44,14 @@ static enum pane_counter pkt_read(struct pane_pkt *p, struct sk_buff *skb)
 		return PANE_CNT_rx_opcode;
 	pad = (bth->flags & PANE_BTH_PAD) >> PANE_BTH_PAD_SHIFT;
 	rest = p->op->hdr_len + pad + PANE_ICRC_SIZE;
-	if (rest > len)
+	if (rest > p->size)
 		return PANE_CNT_rx_length;
 
-	p->hdr = skb_header_pointer(skb, sizeof(struct udphdr), p->op->hdr_len,
-				    p->buf);
+	p->hdr = skb_header_pointer(p->skb, p->start, p->op->hdr_len, p->buf);
 	if (!p->hdr)
 		return PANE_CNT_rx_length;
-	p->skb = skb;
-	p->off = sizeof(struct udphdr) + p->op->hdr_len;
-	p->len = len - rest;
+	p->off = p->start + p->op->hdr_len;
+	p->len = p->size - rest;
 	bth = (const struct pane_bth *)p->hdr;
 	p->psn = be32_to_cpu(bth->apsn) & PANE_BTH_PSN;
 	p->ack_req = be32_to_cpu(bth->apsn) & PANE_BTH_ACKREQ;
@@ -62,15 +59,40 @@ static enum pane_counter pkt_read(struct pane_pkt *p, struct sk_buff *skb)
 	return PANE_CNT_rcvd_pkts;
 }
 
-/* Read the headers of a packet that was checked before */
-bool pane_pkt_parse(struct pane_pkt *p, struct sk_buff *skb)
+/* Which packet of a train a kept copy stands for */
+struct pkt_cb {
+	u32 start;
+	u32 size;
+};
+
+/* Note in @skb, a copy of p->skb, which packet is meant */
+void pane_pkt_save(const struct pane_pkt *p, struct sk_buff *skb)
 {
-	return pkt_read(p, skb) == PANE_CNT_rcvd_pkts;
+	struct pkt_cb *cb = (struct pkt_cb *)skb->cb;
+
+	cb->start = p->start;
+	cb->size = p->size;
+}
+
+/* Read the headers of a packet that was kept */
+bool pane_pkt_restore(struct pane_pkt *p, struct sk_buff *skb)
+{
+	struct pkt_cb *cb = (struct pkt_cb *)skb->cb;
+
+	p->skb = skb;
+	p->start = cb->start;
+	p->size = cb->size;
+	return pkt_read(p) == PANE_CNT_rcvd_pkts;
 }
 
 static const struct pane_bth *pkt_bth(const struct pane_pkt *p)
 {
 	return (const struct pane_bth *)p->hdr;
+}
+
+static u32 pkt_dqpn(const struct pane_pkt *p)
+{
+	return be32_to_cpu(pkt_bth(p)->dqpn) & PANE_BTH_QPN;
 }
 
 /* CRC over @len bytes of a packet from @off on, wherever they are */
@@ -84,10 +106,12 @@ static u32 rx_crc(const struct sk_buff *skb, u32 off, u32 len, u32 crc)
 		return pane_icrc_add(crc, skb->data + off, len);
 
 	skb_prepare_seq_read((struct sk_buff *)skb, off, off + len, &st);
-	while ((n = skb_seq_read(done, &data, &st))) {
+	while (done < len && (n = skb_seq_read(done, &data, &st))) {
+		n = min(n, len - done);
 		crc = pane_icrc_add(crc, data, n);
 		done += n;
 	}
+	skb_abort_seq_read(&st);
 	return crc;
 }
 
@@ -100,22 +124,39 @@ static bool rx_icrc_needed(const struct sk_buff *skb)
 	return skb->ip_summed != CHECKSUM_PARTIAL;
 }
 
+/*
+ * The ICRC up to the end of the BTH, over the headers as they were when the
+ * packet was not part of a train: cutting numbers them in order.
+ */
+static u32 rx_icrc_start(const struct pane_pkt *p)
+{
+	u32 udp_len = sizeof(struct udphdr) + p->size;
+	struct udphdr uh = *udp_hdr(p->skb);
+
+	uh.len = htons(udp_len);
+	if (ip_hdr(p->skb)->version == 4) {
+		struct iphdr iph = *ip_hdr(p->skb);
+
+		iph.tot_len = htons(sizeof(iph) + udp_len);
+		iph.id = htons(ntohs(iph.id) + p->index);
+		return pane_icrc_start_v4(&iph, &uh, pkt_bth(p));
+	} else {
+		struct ipv6hdr ip6h = *ipv6_hdr(p->skb);
+
+		ip6h.payload_len = htons(udp_len);
+		return pane_icrc_start_v6(&ip6h, &uh, pkt_bth(p));
+	}
+}
+
 static bool rx_icrc_ok(const struct pane_pkt *p)
 {
-	const struct sk_buff *skb = p->skb;
-	u32 from = sizeof(struct udphdr) + sizeof(struct pane_bth);
-	u32 to = skb->len - PANE_ICRC_SIZE;
+	u32 from = p->start + sizeof(struct pane_bth);
+	u32 to = p->start + p->size - PANE_ICRC_SIZE;
 	__le32 icrc;
 	u32 crc;
 
-	if (ip_hdr(skb)->version == 4)
-		crc = pane_icrc_start_v4(ip_hdr(skb), udp_hdr(skb),
-					 pkt_bth(p));
-	else
-		crc = pane_icrc_start_v6(ipv6_hdr(skb), udp_hdr(skb),
-					 pkt_bth(p));
-	crc = rx_crc(skb, from, to - from, crc);
-	if (skb_copy_bits(skb, to, &icrc, sizeof(icrc)))
+	crc = rx_crc(p->skb, from, to - from, rx_icrc_start(p));
+	if (skb_copy_bits(p->skb, to, &icrc, sizeof(icrc)))
 		return false;
 	return icrc == pane_icrc_final(crc);
 }
@@ -195,7 +236,7 @@ static enum pane_counter rx_check(const struct pane_qp *qp,
 /* The QP, if it is of a device in this namespace */
 static struct pane_qp *rx_find_qp(const struct pane_pkt *p, struct net *net)
 {
-	u32 qpn = be32_to_cpu(pkt_bth(p)->dqpn) & PANE_BTH_QPN;
+	u32 qpn = pkt_dqpn(p);
 	struct pane_qp *qp;
 
 	if (qpn == PANE_QPN_GSI) {
@@ -209,26 +250,6 @@ static struct pane_qp *rx_find_qp(const struct pane_pkt *p, struct net *net)
 	return NULL;
 }
 
-/* Give the packet to its QP. Return: true if it was kept */
-static bool rx_deliver(struct pane_qp *qp, struct pane_pkt *p)
-{
-	bool kept = false;
-
-	pane_count(qp->dev, rcvd_pkts);
-	pane_count_add(qp->dev, rcvd_bytes, p->skb->len - sizeof(struct udphdr));
-
-	pane_qp_enter(qp);
-	if (p->op->flags & PANE_OPF_RESPONSE)
-		pane_ack_packet(qp, p);
-	else if (pane_qp_is_datagram(qp))
-		pane_resp_datagram(qp, p);
-	else
-		kept = pane_resp_packet(qp, p);
-	pane_resp_send_due_ack(qp);
-	pane_qp_leave(qp);
-	return kept;
-}
-
 /* Packets that reach no QP count where they came in, if that is known */
 static void rx_count_lost(struct net *net, const struct sk_buff *skb,
 			  enum pane_counter why)
@@ -239,44 +260,144 @@ static void rx_count_lost(struct net *net, const struct sk_buff *skb,
 		this_cpu_inc(dev->stats->c[why]);
 }
 
-/**
- * pane_rx_encap - a datagram came to our port
- * @sk: our socket
- * @skb: the datagram, from the UDP header on
- *
- * Context: RCU read side; bottom halves disabled.
- * Return: 0, the datagram is ours
+/*
+ * The QP a packet is for, if the packet passes all checks. @last is the QP of
+ * the packet before it in a train, which it mostly shares.
  */
-int pane_rx_encap(struct sock *sk, struct sk_buff *skb)
+static struct pane_qp *rx_admit(struct pane_pkt *p, struct net *net,
+				struct pane_qp *last)
 {
-	struct net *net = sock_net(sk);
+	struct pane_qp *qp = NULL;
 	enum pane_counter why;
-	struct pane_qp *qp;
-	struct pane_pkt p;
 
-	why = rx_plain_ip(skb) ? pkt_read(&p, skb) : PANE_CNT_rx_length;
-	if (why != PANE_CNT_rcvd_pkts) {
-		rx_count_lost(net, skb, why);
-		goto drop;
+	why = rx_plain_ip(p->skb) ? pkt_read(p) : PANE_CNT_rx_length;
+	if (why == PANE_CNT_rcvd_pkts) {
+		if (p->op->kind == PANE_KIND_CNP)
+			why = PANE_CNT_rx_cnp;
+		else if (last && last->qpn == pkt_dqpn(p))
+			qp = last;
+		else
+			qp = rx_find_qp(p, net);
 	}
-	if (p.op->kind == PANE_KIND_CNP) {
-		rx_count_lost(net, skb, PANE_CNT_rx_cnp);
-		goto drop;
-	}
-	qp = rx_find_qp(&p, net);
 	if (!qp) {
-		rx_count_lost(net, skb, PANE_CNT_rx_no_qp);
-		goto drop;
+		rx_count_lost(net, p->skb, why == PANE_CNT_rcvd_pkts ?
+			      PANE_CNT_rx_no_qp : why);
+		return NULL;
 	}
-	why = rx_check(qp, &p);
+	why = rx_check(qp, p);
 	if (why != PANE_CNT_rcvd_pkts) {
 		this_cpu_inc(qp->dev->stats->c[why]);
-		goto drop;
+		return NULL;
 	}
-	if (!rx_deliver(qp, &p))
-		consume_skb(skb);
-	return 0;
-drop:
-	kfree_skb(skb);
-	return 0;
+	pane_count(qp->dev, rcvd_pkts);
+	pane_count_add(qp->dev, rcvd_bytes, p->size);
+	return qp;
+}
+
+/* Give the packet to its QP, which is entered */
+static void rx_deliver(struct pane_qp *qp, struct pane_pkt *p)
+{
+	if (p->op->flags & PANE_OPF_RESPONSE)
+		pane_ack_packet(qp, p);
+	else if (pane_qp_is_datagram(qp))
+		pane_resp_datagram(qp, p);
+	else
+		pane_resp_packet(qp, p);
+}
+
+/* One ACK answers all packets of a train */
+static void rx_leave(struct pane_qp *qp)
+{
+	pane_resp_send_due_ack(qp);
+	pane_qp_leave(qp);
+}
+
+/*
+ * Bytes from one packet of a train to the next. A train of pieces too short to
+ * be packets, which only a guest could have made, counts as one bad packet.
+ */
+static u32 rx_step(const struct sk_buff *skb)
+{
+	u32 size = skb_is_gso(skb) ? skb_shinfo(skb)->gso_size : 0;
+
+	return size < sizeof(struct pane_bth) + PANE_ICRC_SIZE ? skb->len :
+								 size;
+}
+
+/* Hand every packet of a datagram, which is maybe a train, to its QP */
+static void rx_datagram(struct net *net, struct sk_buff *skb)
+{
+	struct pane_qp *qp, *last = NULL;
+	u32 step = rx_step(skb);
+	struct pane_pkt p;	/* not cleared: pkt_read() sets the rest */
+
+	p.skb = skb;
+	p.start = sizeof(struct udphdr);
+	p.index = 0;
+	if (skb->len <= p.start)
+		rx_count_lost(net, skb, PANE_CNT_rx_short);
+	for (; p.start < skb->len; p.start += step, p.index++) {
+		p.size = min(step, skb->len - p.start);
+		qp = rx_admit(&p, net, last);
+		if (!qp)
+			continue;
+		if (qp != last) {
+			if (last)
+				rx_leave(last);
+			pane_qp_enter(qp);
+			last = qp;
+		}
+		rx_deliver(qp, &p);
+	}
+	if (last)
+		rx_leave(last);
+}
+
+/* Is it a datagram to our port? Its headers are then in the linear part. */
+static bool rx_is_ours(struct sk_buff *skb, u8 proto)
+{
+	return proto == IPPROTO_UDP &&
+	       pskb_may_pull(skb, skb_transport_offset(skb) +
+				  sizeof(struct udphdr)) &&
+	       udp_hdr(skb)->dest == htons(PANE_UDP_PORT);
+}
+
+/* Go to the UDP header; what is behind the datagram's end is not looked at */
+static bool rx_pull(struct sk_buff *skb)
+{
+	u32 len;
+
+	skb_pull(skb, skb_transport_offset(skb));
+	len = ntohs(udp_hdr(skb)->len);
+	return len >= sizeof(struct udphdr) && len <= skb->len &&
+	       !pskb_trim(skb, len);
+}
+
+/**
+ * pane_rx_hook - netfilter hook for what this host is to receive
+ * @priv: unused
+ * @skb: a packet, from the IP header on
+ * @state: where it came in
+ *
+ * The last hook at this place, so that the host's firewall has had its say. A
+ * UDP socket that decapsulates would do as well, but the stack cuts trains for
+ * those. The UDP checksum is not looked at: the ICRC tells more.
+ *
+ * Context: RCU read side; bottom halves disabled.
+ * Return: NF_ACCEPT for others' packets, NF_STOLEN for ours
+ */
+unsigned int pane_rx_hook(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state)
+{
+	u8 proto = state->pf == NFPROTO_IPV4 ? ip_hdr(skb)->protocol :
+					       ipv6_hdr(skb)->nexthdr;
+
+	if (!rx_is_ours(skb, proto))
+		return NF_ACCEPT;
+	if (rx_pull(skb))
+		rx_datagram(state->net, skb);
+	else
+		rx_count_lost(state->net, skb, PANE_CNT_rx_length);
+	consume_skb(skb);
+	return NF_STOLEN;
 }

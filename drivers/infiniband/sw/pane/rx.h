@@ -10,11 +10,14 @@
 #include "wire.h"
 
 struct in6_addr;
-struct sock;
+struct nf_hook_state;
 
 /**
  * struct pane_pkt - a packet that has passed the checks up to the ICRC
- * @skb: where it is
+ * @skb: where it is; maybe a train, of which this is one packet
+ * @start: of the BTH in @skb
+ * @size: bytes from the BTH to the ICRC
+ * @index: number of the packet in its train
  * @op: its opcode
  * @opcode: its opcode, the number
  * @hdr: its headers, from the BTH on
@@ -26,6 +29,9 @@ struct sock;
  */
 struct pane_pkt {
 	struct sk_buff *skb;
+	u32 start;
+	u32 size;
+	u32 index;
 	const struct pane_op_info *op;
 	u8 opcode;
 	const u8 *hdr;
@@ -46,7 +52,9 @@ static inline const void *pane_pkt_hdr(const struct pane_pkt *p,
 
 void pane_rx_gids(const struct sk_buff *skb, struct in6_addr *saddr,
 		  struct in6_addr *daddr);
-bool pane_pkt_parse(struct pane_pkt *p, struct sk_buff *skb);
-int pane_rx_encap(struct sock *sk, struct sk_buff *skb);
+void pane_pkt_save(const struct pane_pkt *p, struct sk_buff *skb);
+bool pane_pkt_restore(struct pane_pkt *p, struct sk_buff *skb);
+unsigned int pane_rx_hook(void *priv, struct sk_buff *skb,
+			  const struct nf_hook_state *state);
 
 #endif /* PANE_RX_H */

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include <linux/ip.h>
-#include <linux/ipv6.h>
-#include <linux/udp.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
+#include <net/sock.h>
 #include <net/udp.h>
 
 #include "av.h"
@@ -16,20 +14,32 @@
 
 /* Room for the link layer's headers, tunnels included */
 #define TX_HEADROOM	MAX_HEADER
+/* What UDP sockets may send at once, and bytes that fit an IP packet for sure */
+#define TX_TRAIN_SEGS	64
+#define TX_TRAIN_BYTES	65000
+/* Bytes of payload from which on its CRC is taken while it is copied */
+#define TX_COPY_CRC_MIN	256
 
 static u32 tx_pad(u32 len)
 {
 	return -len & 3;
 }
 
-static void tx_ipv4(struct sk_buff *skb, const struct pane_av *av, u16 id)
+static u32 tx_ip_len(const struct pane_av *av)
 {
-	struct iphdr *iph = ip_hdr(skb);
+	return av->v6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
+}
 
+/* ---- headers below the BTH ------------------------------------------- */
+
+/* @len: bytes from here to the packet's end */
+static void tx_ipv4(struct iphdr *iph, const struct pane_av *av, u16 id,
+		    u32 len)
+{
 	iph->version = IPVERSION;
 	iph->ihl = sizeof(*iph) / 4;
 	iph->tos = av->tclass;
-	iph->tot_len = htons(skb->len);
+	iph->tot_len = htons(len);
 	iph->id = htons(id);
 	iph->frag_off = htons(IP_DF);
 	iph->ttl = av->hop_limit;
@@ -39,41 +49,49 @@ static void tx_ipv4(struct sk_buff *skb, const struct pane_av *av, u16 id)
 	iph->daddr = pane_av_daddr4(av);
 }
 
-static void tx_ipv6(struct sk_buff *skb, const struct pane_av *av)
+static void tx_ipv6(struct ipv6hdr *ip6h, const struct pane_av *av, u32 len)
 {
-	struct ipv6hdr *ip6h = ipv6_hdr(skb);
-
 	ip6_flow_hdr(ip6h, av->tclass, htonl(av->flow_label & 0xfffff));
-	ip6h->payload_len = htons(skb->len - sizeof(*ip6h));
+	ip6h->payload_len = htons(len - sizeof(*ip6h));
 	ip6h->nexthdr = IPPROTO_UDP;
 	ip6h->hop_limit = av->hop_limit;
 	ip6h->saddr = av->saddr;
 	ip6h->daddr = av->daddr;
 }
 
-/*
- * The UDP checksum is left to the device, as for any datagram: it guards the
- * packet on the way to the ICRC check, and CHECKSUM_PARTIAL tells a receiver
- * on this host that the packet never left memory.
- */
-static void tx_udp(struct sk_buff *skb, const struct pane_av *av)
+static void tx_udp(struct udphdr *uh, const struct pane_av *av, u32 len)
 {
-	struct udphdr *uh = udp_hdr(skb);
-	u16 len = skb->len - skb_transport_offset(skb);
-
 	uh->source = htons(av->sport);
 	uh->dest = htons(PANE_UDP_PORT);
 	uh->len = htons(len);
-	skb->ip_summed = CHECKSUM_PARTIAL;
-	skb->csum_start = skb_transport_header(skb) - skb->head;
-	skb->csum_offset = offsetof(struct udphdr, check);
-	if (av->v6)
-		uh->check = ~csum_ipv6_magic(&av->saddr, &av->daddr, len,
-					     IPPROTO_UDP, 0);
-	else
-		uh->check = ~csum_tcpudp_magic(pane_av_saddr4(av),
-					       pane_av_daddr4(av), len,
+	uh->check = 0;
+}
+
+/*
+ * The lengths of a packet that is complete. The UDP checksum is left to the
+ * device, as for any datagram: it guards the packet on the way to the ICRC
+ * check, and CHECKSUM_PARTIAL tells a receiver on this host that the packet
+ * never left memory.
+ */
+static void tx_fill_lengths(struct sk_buff *skb)
+{
+	u32 udp_len = skb->len - skb_transport_offset(skb);
+	struct udphdr *uh = udp_hdr(skb);
+
+	uh->len = htons(udp_len);
+	if (skb->protocol == htons(ETH_P_IPV6)) {
+		struct ipv6hdr *ip6h = ipv6_hdr(skb);
+
+		ip6h->payload_len = htons(udp_len);
+		uh->check = ~csum_ipv6_magic(&ip6h->saddr, &ip6h->daddr,
+					     udp_len, IPPROTO_UDP, 0);
+	} else {
+		struct iphdr *iph = ip_hdr(skb);
+
+		iph->tot_len = htons(skb->len);
+		uh->check = ~csum_tcpudp_magic(iph->saddr, iph->daddr, udp_len,
 					       IPPROTO_UDP, 0);
+	}
 }
 
 static void tx_bth(struct pane_frame *f, u8 opcode,
@@ -85,6 +103,82 @@ static void tx_bth(struct pane_frame *f, u8 opcode,
 	f->bth->pkey = cpu_to_be16(PANE_PKEY_DEFAULT);
 	f->bth->dqpn = cpu_to_be32(b->dqpn);
 	f->bth->apsn = cpu_to_be32(b->psn | (b->ack_req ? PANE_BTH_ACKREQ : 0));
+}
+
+/* ---- a place for the packet ------------------------------------------ */
+
+/*
+ * Does the device below cut trains, or pass them on whole? Where it does not,
+ * the stack would do it at once, and plain packets cost less.
+ */
+static bool tx_trains_ok(const struct pane_qp *qp)
+{
+	const struct dst_entry *dst = rcu_dereference(qp->av.dst);
+
+	return dst && (dst->dev->features & NETIF_F_GSO_UDP_L4);
+}
+
+/* A packet of its own, complete but for what is behind the UDP header */
+static bool tx_place_new(struct pane_qp *qp, struct pane_frame *f, u32 psn)
+{
+	const struct pane_av *av = f->av;
+	u32 ip_len = tx_ip_len(av);
+	u32 len = ip_len + sizeof(struct udphdr) + f->seg_len;
+	struct sk_buff *skb = alloc_skb(TX_HEADROOM + len, GFP_ATOMIC);
+
+	if (unlikely(!skb)) {
+		pane_count(qp->dev, send_no_mem);
+		return false;
+	}
+	skb_reserve(skb, TX_HEADROOM);
+	skb_reset_network_header(skb);
+	skb_set_transport_header(skb, ip_len);
+	f->bth = skb_put(skb, len) + ip_len + sizeof(struct udphdr);
+
+	if (av->v6) {
+		skb->protocol = htons(ETH_P_IPV6);
+		tx_ipv6(ipv6_hdr(skb), av, len);
+	} else {
+		skb->protocol = htons(ETH_P_IP);
+		tx_ipv4(ip_hdr(skb), av, f->txq->ip_id, len);
+	}
+	tx_udp(udp_hdr(skb), av, len - ip_len);
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+
+	*pane_tx_cb(skb) = (struct pane_tx_cb) {
+		.psn = psn,
+		.segs = 1,
+		.seg_len = f->seg_len,
+		.full = f->av != &qp->av || !tx_trains_ok(qp),
+	};
+	f->skb = skb;
+	f->append = false;
+	return true;
+}
+
+/* A place at the end of the train that was queued last, if it goes with it */
+static bool tx_place_append(struct pane_qp *qp, struct pane_frame *f)
+{
+	struct sk_buff *skb = skb_peek_tail(&f->txq->skbs);
+	struct page_frag *frag = &f->txq->frag;
+	const struct pane_tx_cb *cb;
+
+	if (!skb || f->av != &qp->av)
+		return false;
+	cb = pane_tx_cb(skb);
+	if (cb->full || f->seg_len > cb->seg_len ||
+	    cb->segs >= TX_TRAIN_SEGS ||
+	    skb->len + f->seg_len > TX_TRAIN_BYTES ||
+	    skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS)
+		return false;
+	if (!skb_page_frag_refill(f->seg_len, frag, GFP_ATOMIC))
+		return false;
+	f->bth = page_address(frag->page) + frag->offset;
+	f->skb = skb;
+	f->append = true;
+	return true;
 }
 
 /**
@@ -102,86 +196,129 @@ bool pane_tx_begin(struct pane_qp *qp, const struct pane_av *av, u8 opcode,
 		   u32 len, const struct pane_bth_fields *bth,
 		   struct pane_frame *f)
 {
-	u32 ip_len = av->v6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
-	u32 transport_len;
-	struct sk_buff *skb;
-
 	f->op = pane_op_info(opcode);
 	f->av = av;
+	f->txq = f->op->flags & PANE_OPF_REQUEST ? &qp->tx_req : &qp->tx_resp;
 	f->len = len;
-	transport_len = f->op->hdr_len + len + tx_pad(len) + PANE_ICRC_SIZE;
-
-	skb = alloc_skb(TX_HEADROOM + ip_len + sizeof(struct udphdr) +
-			transport_len, GFP_ATOMIC);
-	if (unlikely(!skb)) {
-		pane_count(qp->dev, send_no_mem);
+	f->seg_len = f->op->hdr_len + len + tx_pad(len) + PANE_ICRC_SIZE;
+	if (!tx_place_append(qp, f) && !tx_place_new(qp, f, bth->psn))
 		return false;
-	}
-	f->skb = skb;
-	skb_reserve(skb, TX_HEADROOM);
-	skb_reset_network_header(skb);
-	skb_set_transport_header(skb, ip_len);
-	f->bth = skb_put(skb, ip_len + sizeof(struct udphdr) + transport_len) +
-		 ip_len + sizeof(struct udphdr);
 	f->payload = (u8 *)f->bth + f->op->hdr_len;
-
-	if (av->v6) {
-		skb->protocol = htons(ETH_P_IPV6);
-		tx_ipv6(skb, av);
-	} else {
-		skb->protocol = htons(ETH_P_IP);
-		tx_ipv4(skb, av, qp->ip_id++);
-	}
-	tx_udp(skb, av);
 	tx_bth(f, opcode, bth);
-	pane_tx_cb(skb)->psn = bth->psn;
-	pane_tx_cb(skb)->kind = PANE_TX_OTHER;
 	return true;
 }
 
-/* All headers are filled in: the ICRC up to the payload */
+/*
+ * All headers are filled in: begin the ICRC, over the headers below as they
+ * will be when the train was cut
+ */
 void pane_tx_headers_done(struct pane_frame *f)
 {
-	struct sk_buff *skb = f->skb;
-	u32 ext = f->op->hdr_len - sizeof(*f->bth);
+	u32 udp_len = sizeof(struct udphdr) + f->seg_len;
+	struct udphdr uh;
 
-	if (f->av->v6)
-		f->crc = pane_icrc_start_v6(ipv6_hdr(skb), udp_hdr(skb), f->bth);
-	else
-		f->crc = pane_icrc_start_v4(ip_hdr(skb), udp_hdr(skb), f->bth);
-	if (ext)
-		f->crc = pane_icrc_add(f->crc, f->bth + 1, ext);
+	tx_udp(&uh, f->av, udp_len);
+	if (f->av->v6) {
+		struct ipv6hdr ip6h;
+
+		tx_ipv6(&ip6h, f->av, sizeof(ip6h) + udp_len);
+		f->crc = pane_icrc_start_v6(&ip6h, &uh, f->bth);
+	} else {
+		struct iphdr iph;
+
+		tx_ipv4(&iph, f->av, f->txq->ip_id, sizeof(iph) + udp_len);
+		f->crc = pane_icrc_start_v4(&iph, &uh, f->bth);
+	}
+	f->crc_from = (u8 *)(f->bth + 1);
 }
 
-/* The payload is in and f->crc covers it: finish the packet and queue it */
-void pane_tx_end(struct pane_qp *qp, struct pane_frame *f)
+/**
+ * pane_tx_copy_crc - does who copies the payload take its CRC on the way?
+ * @f: the frame, its headers done
+ *
+ * Where it is long that saves a walk through memory. A short one is in the
+ * cache anyway, and its CRC is taken together with those of its neighbours.
+ *
+ * Return: the CRC to carry on, or NULL
+ */
+u32 *pane_tx_copy_crc(struct pane_frame *f)
 {
-	u32 pad = tx_pad(f->len);
+	if (f->len < TX_COPY_CRC_MIN)
+		return NULL;
+	f->crc = pane_icrc_add(f->crc, f->crc_from, f->payload - f->crc_from);
+	f->crc_from = f->payload + f->len;
+	return &f->crc;
+}
+
+static void tx_finish_icrc(struct pane_frame *f)
+{
 	u8 *end = f->payload + f->len;
+	u32 pad = tx_pad(f->len);
 	__le32 icrc;
 
-	if (pad) {
-		memset(end, 0, pad);
-		f->crc = pane_icrc_add(f->crc, end, pad);
-	}
+	memset(end, 0, pad);
+	end += pad;
+	if (end != f->crc_from)
+		f->crc = pane_icrc_add(f->crc, f->crc_from, end - f->crc_from);
 	icrc = pane_icrc_final(f->crc);
-	memcpy(end + pad, &icrc, sizeof(icrc));
+	memcpy(end, &icrc, sizeof(icrc));
+}
 
+/* Make the bytes behind the fragment's offset the end of the train */
+static void tx_couple(struct pane_frame *f)
+{
+	struct pane_tx_cb *cb = pane_tx_cb(f->skb);
+	struct page_frag *frag = &f->txq->frag;
+	struct sk_buff *skb = f->skb;
+	int n = skb_shinfo(skb)->nr_frags;
+
+	if (skb_can_coalesce(skb, n, frag->page, frag->offset)) {
+		skb_frag_size_add(&skb_shinfo(skb)->frags[n - 1], f->seg_len);
+	} else {
+		get_page(frag->page);
+		skb_fill_page_desc(skb, n, frag->page, frag->offset,
+				   f->seg_len);
+	}
+	frag->offset += f->seg_len;
+	skb->len += f->seg_len;
+	skb->data_len += f->seg_len;
+	skb->truesize += f->seg_len;
+
+	cb->segs++;
+	if (f->seg_len < cb->seg_len)
+		cb->full = true;
+	skb_shinfo(skb)->gso_size = cb->seg_len;
+	skb_shinfo(skb)->gso_segs = cb->segs;
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+}
+
+/* The payload is in: finish the packet and queue it */
+void pane_tx_end(struct pane_qp *qp, struct pane_frame *f)
+{
+	tx_finish_icrc(f);
+	f->txq->ip_id++;
+	if (f->append)
+		tx_couple(f);
+	else
+		__skb_queue_tail(&f->txq->skbs, f->skb);
 	pane_count(qp->dev, sent_pkts);
-	pane_count_add(qp->dev, sent_bytes,
-		       f->op->hdr_len + f->len + pad + PANE_ICRC_SIZE);
-	__skb_queue_tail(&qp->txq, f->skb);
+	pane_count_add(qp->dev, sent_bytes, f->seg_len);
 }
 
 /* The packet is not to be sent after all */
 void pane_tx_abort(struct pane_frame *f)
 {
-	kfree_skb(f->skb);
+	if (!f->append)
+		kfree_skb(f->skb);
 }
+
+/* ---- sending --------------------------------------------------------- */
 
 /* Hand a packet to the network stack. Return: NET_XMIT_ or an errno */
 static int tx_xmit(struct pane_qp *qp, struct net *net, struct sk_buff *skb)
 {
+	bool v6 = skb->protocol == htons(ETH_P_IPV6);
+
 	if (!skb_dst(skb)) {
 		struct dst_entry *dst = pane_av_route(&qp->av, net);
 
@@ -192,47 +329,43 @@ static int tx_xmit(struct pane_qp *qp, struct net *net, struct sk_buff *skb)
 		}
 		skb_dst_set_noref(skb, dst);
 	}
+	tx_fill_lengths(skb);
 	/* the lower layers find their own control block empty */
 	memset(skb->cb, 0, sizeof(skb->cb));
-	if (skb->protocol == htons(ETH_P_IPV6))
-		return ip6_local_out(net, NULL, skb);
-	return ip_local_out(net, NULL, skb);
+	return v6 ? ip6_local_out(net, NULL, skb) :
+		    ip_local_out(net, NULL, skb);
 }
 
 /**
  * pane_tx_flush - send a list of packets
  * @qp: sender; its lock is not held
  * @list: the packets; empty on return
- * @psn: set to that of the first refused request
+ * @psn: set to that of the first one refused
  *
- * When a queue of the network stack has no room for a request, the requests
- * behind it are thrown away: the receiver would only ask for all of them again.
+ * When a queue of the network stack has no room for a packet, those behind it
+ * are thrown away: the receiver could not use them.
  *
  * Context: RCU read side; bottom halves disabled.
- * Return: true if a request was refused
+ * Return: true if a packet was refused
  */
 bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn)
 {
 	struct net *net = rcu_dereference(qp->dev->net);
-	bool refused = false;
 	struct sk_buff *skb;
 
-	while ((skb = __skb_dequeue(list))) {
-		struct pane_tx_cb cb = *pane_tx_cb(skb);
-		int ret;
+	while (net && (skb = __skb_dequeue(list))) {
+		u32 first = pane_tx_cb(skb)->psn;
+		int ret = tx_xmit(qp, net, skb);
 
-		if (!net || (refused && cb.kind == PANE_TX_REQUEST)) {
-			kfree_skb(skb);
-			continue;
-		}
-		ret = tx_xmit(qp, net, skb);
 		if (likely(!ret))
 			continue;
 		pane_count(qp->dev, send_err);
-		if (ret == NET_XMIT_DROP && cb.kind == PANE_TX_REQUEST) {
-			refused = true;
-			*psn = cb.psn;
+		if (ret == NET_XMIT_DROP && !pane_qp_is_datagram(qp)) {
+			*psn = first;
+			__skb_queue_purge(list);
+			return true;
 		}
 	}
-	return refused;
+	__skb_queue_purge(list);
+	return false;
 }

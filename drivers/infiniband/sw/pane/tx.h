@@ -3,36 +3,44 @@
  * Building and sending of packets.
  *
  * A packet is built in order, because its ICRC is accumulated in order:
- * pane_tx_begin() makes the IP and UDP headers, the caller fills the transport
- * headers and calls pane_tx_headers_done(), copies the payload carrying the
- * ICRC on, and calls pane_tx_end().
+ * pane_tx_begin() finds a place for it, the caller fills the transport headers
+ * and calls pane_tx_headers_done(), copies the payload, carrying the ICRC on
+ * if pane_tx_copy_crc() says so, and calls pane_tx_end(), which queues the
+ * packet.
+ *
+ * Packets of one length that go the same way are queued as one train: a UDP
+ * GSO packet, which crosses the stack once and is cut where it must be, on
+ * this host or by the device. Every segment has its own BTH and ICRC; cutting
+ * gives segment i the IPv4 ID of the train plus i, which the ICRCs count on.
  */
 #ifndef PANE_TX_H
 #define PANE_TX_H
 
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include <linux/udp.h>
 
 #include "opcode.h"
 #include "wire.h"
 
 struct pane_av;
 struct pane_qp;
-
-/* What a packet is to its sender, should the network stack refuse it */
-enum pane_tx_kind {
-	PANE_TX_REQUEST,	/* of a connected QP: sent again */
-	PANE_TX_OTHER,
-};
+struct pane_txq;
 
 /**
  * struct pane_tx_cb - in skb->cb until the packet is sent
- * @psn: its PSN
- * @kind: enum pane_tx_kind
+ * @psn: its PSN, or that of a train's first packet
+ * @segs: packets in it
+ * @seg_len: bytes of each from the BTH on; the last may be shorter
+ * @full: nothing can be added
  */
 struct pane_tx_cb {
 	u32 psn;
-	u8 kind;
+	u16 segs;
+	u16 seg_len;
+	bool full;
 };
 
 static inline struct pane_tx_cb *pane_tx_cb(struct sk_buff *skb)
@@ -42,22 +50,30 @@ static inline struct pane_tx_cb *pane_tx_cb(struct sk_buff *skb)
 
 /**
  * struct pane_frame - a packet being built
- * @skb: it
+ * @txq: queue it goes into
+ * @skb: it, or the train it will be added to
  * @av: where it goes
  * @op: its opcode
  * @bth: its base transport header
  * @payload: its payload, @len bytes, then padding and ICRC
  * @len: bytes of payload
+ * @seg_len: bytes from the BTH to the ICRC
  * @crc: ICRC so far
+ * @crc_from: first byte that @crc does not cover
+ * @append: it is added to @skb, which is queued already
  */
 struct pane_frame {
+	struct pane_txq *txq;
 	struct sk_buff *skb;
 	const struct pane_av *av;
 	const struct pane_op_info *op;
 	struct pane_bth *bth;
 	u8 *payload;
 	u32 len;
+	u32 seg_len;
 	u32 crc;
+	u8 *crc_from;
+	bool append;
 };
 
 /**
@@ -78,6 +94,7 @@ bool pane_tx_begin(struct pane_qp *qp, const struct pane_av *av, u8 opcode,
 		   u32 len, const struct pane_bth_fields *bth,
 		   struct pane_frame *f);
 void pane_tx_headers_done(struct pane_frame *f);
+u32 *pane_tx_copy_crc(struct pane_frame *f);
 void pane_tx_end(struct pane_qp *qp, struct pane_frame *f);
 void pane_tx_abort(struct pane_frame *f);
 bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn);

@@ -133,20 +133,21 @@ static void wr_take_op(struct pane_qp *qp, struct pane_swqe *w,
 	}
 }
 
-static bool wr_reserved_ok(const struct pane_swqe *w,
+/* Members that have no meaning for the request are zero */
+static bool wr_reserved_ok(const struct pane_qp *qp, const struct pane_swqe *w,
 			   const struct pane_sq_wqe *u)
 {
-	switch (pane_wr_info(w)->class) {
-	case PANE_WRC_ATOMIC:
+	if (pane_wr_info(w)->class == PANE_WRC_ATOMIC ||
+	    w->op == PANE_WR_BIND_MW)
 		return true;
-	case PANE_WRC_LOCAL:
-		return w->op == PANE_WR_BIND_MW ||
-		       !memchr_inv(&u->rdma, 0, sizeof(u->rdma));
-	default:
-		/* the same place in the members for datagrams */
-		return !memchr_inv(u->rdma.reserved, 0,
-				   sizeof(u->rdma.reserved));
-	}
+	if (pane_wr_info(w)->class == PANE_WRC_LOCAL)
+		return !memchr_inv(&u->rdma, 0, sizeof(u->rdma));
+	if (pane_qp_is_datagram(qp) && u->ud.reserved0)
+		return false;
+	/* inline_len and reserved[] are in the same place for datagrams */
+	if (!(w->flags & PANE_WR_INLINE) && u->rdma.inline_len)
+		return false;
+	return !memchr_inv(u->rdma.reserved, 0, sizeof(u->rdma.reserved));
 }
 
 /* May this QP execute the request? The lists and lengths come later. */
@@ -160,7 +161,7 @@ static enum pane_vendor_err wr_check_op(const struct pane_qp *qp,
 		return PANE_VERR_WQE_OPCODE;
 	if (w->flags & ~info->flags)
 		return PANE_VERR_WQE_FLAGS;
-	if (!wr_reserved_ok(w, u))
+	if (!wr_reserved_ok(qp, w, u))
 		return PANE_VERR_WQE_RESERVED;
 	if (info->class == PANE_WRC_LOCAL)
 		return w->num_sge ? PANE_VERR_WQE_SGE : PANE_VERR_NONE;
@@ -226,11 +227,15 @@ static void wr_take(struct pane_qp *qp, struct pane_swqe *w,
 	memcpy(&u, slot, sizeof(u));
 	barrier();
 
-	memset(w, 0, sizeof(*w));
+	w->op = 0;
+	w->state = PANE_SWQE_POSTED;
 	w->wr_id = u.wr_id;
 	w->flags = u.flags;
 	w->ex = u.ex;
 	w->num_sge = u.num_sge;
+	w->length = 0;
+	w->num_pkts = 0;
+	w->in_flight = false;
 	if (u.opcode >= PANE_WR_USER_MAX) {
 		verr = PANE_VERR_WQE_OPCODE;
 		goto fail;

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# Targets for people; the kernel's build reads Kbuild instead. Every target
+# brings what it needs from apt first. `make help` lists them.
+
+KVER ?= $(shell selftests/setup/kver.sh)
+KDIR ?= /lib/modules/$(KVER)/build
+JOBS ?= $(shell nproc)
+
+# Options of selftests/vm/run, for the targets that boot a guest.
+VMFLAGS ?=
+
+SETUP := selftests/setup
+BUILD := $(CURDIR)/build
+# Set-up must leave the headers alone when the caller names a build tree.
+SETUP_KDIR := $(if $(filter command environment,$(firstword $(origin KDIR))),$(KDIR))
+# No -j of our own below a make that already runs jobs.
+SUBJOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
+.PHONY: all modules provider selftests unit style demo check check-debug bench \
+	install shell clean help
+
+all: modules provider
+
+help:
+	@echo 'make modules       the kernel module, for KVER or KDIR'
+	@echo 'make provider      the libibverbs provider, in build/provider'
+	@echo 'make demo          the driver at work, in a throw-away guest'
+	@echo 'make check         all tests, on the stock kernel'
+	@echo 'make check-debug   the same on a kernel with KASAN and kmemleak'
+	@echo 'make bench         pane beside rdma_rxe: table and chart'
+	@echo 'make install       module, provider, manual pages; as root'
+	@echo 'make shell         an interactive guest with two devices up'
+	@echo 'make selftests     compile the tests, in build/selftests'
+	@echo 'make unit          the unit tests that need no kernel'
+	@echo 'make style         checkpatch, sparse, W=1, codespell, shellcheck'
+	@echo 'make clean         remove everything that was built'
+	@echo
+	@echo 'KVER=$(KVER)'
+	@echo 'KDIR=$(KDIR)'
+
+# What each target needs from apt, as groups of selftests/setup/setup.sh.
+NEEDS_modules := modules
+NEEDS_provider := provider
+NEEDS_selftests := selftests
+NEEDS_unit := unit
+NEEDS_style := modules style
+NEEDS_demo := modules provider selftests vm
+NEEDS_check := modules provider selftests unit style vm tests
+NEEDS_check-debug := modules provider selftests vm tests kernel
+NEEDS_bench := modules provider selftests vm bench
+NEEDS_shell := modules provider vm
+
+# Targets of their own, and not first lines of the recipes: make expands a whole
+# recipe, KVER included, before it runs the first line.
+SETUPS := $(addprefix setup-,modules provider selftests unit style demo check \
+	    check-debug bench shell)
+.PHONY: $(SETUPS)
+$(SETUPS): setup-%:
+	@KDIR='$(SETUP_KDIR)' $(SETUP)/setup.sh $(NEEDS_$*)
+
+modules: setup-modules
+	$(MAKE) $(SUBJOBS) -C '$(KDIR)' M='$(CURDIR)' modules
+
+provider: setup-provider
+	@$(SETUP)/provider.sh
+
+selftests: setup-selftests
+	@$(MAKE) $(SUBJOBS) -C selftests install \
+		O='$(BUILD)' INSTALL_PATH='$(BUILD)/selftests'
+
+unit: setup-unit
+	@$(MAKE) $(SUBJOBS) -C selftests/unit OUTPUT='$(BUILD)/unit' run_tests
+
+style: setup-style
+	@KDIR='$(KDIR)' selftests/style.sh
+
+demo: setup-demo modules provider selftests
+	@selftests/vm/run $(VMFLAGS) -- selftests/demo/demo.sh
+
+check: setup-check modules provider selftests
+	@selftests/check.sh stock $(VMFLAGS)
+
+check-debug: setup-check-debug modules provider selftests
+	@selftests/check.sh debug $(VMFLAGS)
+
+bench: setup-bench modules provider selftests
+	@selftests/bench/bench.sh $(VMFLAGS)
+
+shell: setup-shell modules provider
+	@selftests/vm/run --timeout 86400 $(VMFLAGS) --interactive -- \
+		selftests/vm/guest/shell
+
+install: modules provider
+	@KDIR='$(KDIR)' KVER='$(KVER)' $(SETUP)/install.sh
+
+clean:
+	@if [ -e '$(KDIR)' ]; then \
+		$(MAKE) -C '$(KDIR)' M='$(CURDIR)' clean; \
+	fi
+	rm -rf build

@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# check.sh stock|debug [OPTION-OF-THE-RUNNER...]: run all tests and end with one
+# line "N passed, N failed, N skipped". `stock` runs on Debian's own kernel and
+# adds what needs no kernel; `debug` runs on the kernel with sanitizers.
+#
+# A test that takes the guest down fails; the tests after it get a new guest.
+#
+#   PANE_CHECK_SECONDS  time limit for all guests together
+#   PANE_CHECK_TESTS    run these only: "rdma:a.sh rdma:b.sh"
+
+set -u
+. "$(dirname "${BASH_SOURCE[0]}")/setup/lib.sh"
+
+# A machine that emulates the guest's processor is this many times slower than
+# what the time limits of the tests are made for.
+SLOW_TEST_SECONDS=600
+# More deaths than this say nothing new.
+MAX_BOOTS=8
+
+INSTALLED=$PANE_TOP/build/selftests
+OUT=$PANE_TOP/build/check
+
+run_unit_tests()
+{
+	say "check: unit tests"
+	make --no-print-directory -s -C "$PANE_TOP" unit >"$OUT/unit.tap" 2>&1
+	cat "$OUT/unit.tap"
+}
+
+run_style_checks()
+{
+	say "check: style"
+	make --no-print-directory -s -C "$PANE_TOP" style >"$OUT/style.tap" 2>&1
+	cat "$OUT/style.tap"
+}
+
+tests_to_run()
+{
+	if [ -n "${PANE_CHECK_TESTS:-}" ]; then
+		tr ' ' '\n' <<<"$PANE_CHECK_TESTS"
+	else
+		"$INSTALLED/run_kselftest.sh" -l -c rdma
+	fi
+}
+
+# How many of a guest's tests have come to a result.
+finished_tests()
+{
+	grep -cE '^(not )?ok [0-9]+ selftests: ' "$1"
+}
+
+remaining_seconds()
+{
+	echo $((deadline - SECONDS))
+}
+
+# boot_and_run NUMBER TEST...: one guest; the runner's status
+boot_and_run()
+{
+	local boot=$1 test
+	local -a select=()
+
+	shift
+	for test in "$@"; do
+		select+=(-t "$test")
+	done
+	say "check: guest $boot, $# tests"
+	"$PANE_TOP/selftests/vm/run" "${runner[@]}" \
+		--results "$OUT/guest-$boot" --timeout "$(remaining_seconds)" \
+		-- "$INSTALLED/run_kselftest.sh" "${select[@]}" |
+		tee "$OUT/guest-$boot.tap"
+	return "${PIPESTATUS[0]}"
+}
+
+# The guest as a whole is a test too: it must end well, with a clean log.
+print_guest_result()
+{
+	local boot=$1 status=$2 name
+
+	name="guest $boot ended well, with nothing bad in the kernel's log"
+	printf 'TAP version 13\n1..1\n'
+	case $status in
+	0 | 1) echo "ok 1 $name" ;;
+	124) echo "not ok 1 $name # time-out" ;;
+	*) echo "not ok 1 $name # status $status" ;;
+	esac
+}
+
+# mend_stream FILE FINISHED TEST: a guest died in TEST, and those after it are
+# for the next guest: complete the stream so far.
+mend_stream()
+{
+	local file=$1 number=$(($2 + 1)) test=$3
+
+	sed -i "0,/^1\.\.[0-9]*\$/s//1..$number/" "$file"
+	echo "not ok $number selftests: ${test/:/: } # the guest died" |
+		tee -a "$file"
+}
+
+# Another guest is of use when this one started to test at all.
+worth_going_on()
+{
+	if ! grep -q '^1\.\.' "$2"; then
+		say "check: the guest did not come up"
+		return 1
+	fi
+	if [ "$1" -ge "$MAX_BOOTS" ] || [ "$(remaining_seconds)" -lt 60 ]; then
+		say "check: no more guests; the tests left are not run"
+		return 1
+	fi
+}
+
+# As many guests as it takes. Where no other guest follows one that died, the
+# stream stays short of its plan, which fails by itself.
+run_in_guests()
+{
+	local boot=0 status tap finished
+	local -a left
+
+	mapfile -t left < <(tests_to_run)
+	while [ "${#left[@]}" -gt 0 ]; do
+		boot=$((boot + 1))
+		tap=$OUT/guest-$boot.tap
+		status=0
+		boot_and_run "$boot" "${left[@]}" || status=$?
+		finished=$(finished_tests "$tap")
+		left=("${left[@]:finished}")
+		if [ "${#left[@]}" -gt 0 ]; then
+			worth_going_on "$boot" "$tap" || break
+			mend_stream "$tap" "$finished" "${left[0]}"
+			left=("${left[@]:1}")
+		fi
+		print_guest_result "$boot" "$status" | tee -a "$tap"
+	done
+}
+
+case ${1:-} in
+stock) runner=(--backend qemu) ;;
+debug) runner=(--backend uml --kernel debug) ;;
+*) die "usage: check.sh stock|debug [OPTION...]" ;;
+esac
+mode=$1
+shift
+runner+=("$@")
+
+rm -rf "$OUT"
+mkdir -p "$OUT"
+deadline=$((SECONDS + ${PANE_CHECK_SECONDS:-3000}))
+export kselftest_override_timeout=${kselftest_override_timeout:-$SLOW_TEST_SECONDS}
+
+if [ "$mode" = stock ] && [ -z "${PANE_CHECK_TESTS:-}" ]; then
+	run_unit_tests
+	run_style_checks
+fi
+run_in_guests
+"$INSTALLED/kselftest/tap_summary.py" "$OUT"/*.tap

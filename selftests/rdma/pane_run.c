@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../kselftest.h"
+#include "pane_fabric.h"
+#include "pane_run.h"
+
+/* For a test, unless it asks for more */
+#define TEST_SECONDS	60
+
+struct test {
+	char name[160];
+	pane_test_fn run;
+	const void *arg;
+	struct pane_config cfg;
+};
+
+struct pane_config pane_cfg;
+const char *pane_where_file;
+int pane_where_line;
+
+static struct test *tests;
+static unsigned int num_tests;
+static bool in_child;
+/* Only tests whose name contains this, for who works on one of them */
+static const char *only;
+
+/* ---- the list -------------------------------------------------------- */
+
+/* What a variant adds to the name */
+static void name_variant(struct test *t, unsigned int variants)
+{
+	char type[] = "type 2A";
+	const char *parts[3];
+	unsigned int num = 0;
+
+	type[6] = pane_mw2_letter;
+	if (variants & V_TYPES)
+		parts[num++] = t->cfg.mw_type == IBV_MW_TYPE_1 ? "type 1" :
+								 type;
+	if (variants & V_APIS)
+		parts[num++] = t->cfg.wr_api ? "ibv_wr" : "ibv_post";
+	if (variants & V_PATHS)
+		parts[num++] = t->cfg.loopback ? "loopback" : "pair";
+
+	for (unsigned int i = 0; i < num; i++) {
+		size_t len = strlen(t->name);
+
+		snprintf(t->name + len, sizeof(t->name) - len, "%s%s%s",
+			 i ? ", " : " [", parts[i], i + 1 == num ? "]" : "");
+	}
+}
+
+static bool variant_wanted(unsigned int variants, unsigned int group,
+			   unsigned int bit)
+{
+	unsigned int first = group & -group;
+
+	return variants & group ? variants & bit : bit == first;
+}
+
+static void add(const struct test *t)
+{
+	if (only && !strstr(t->name, only))
+		return;
+	tests = realloc(tests, (num_tests + 1) * sizeof(*tests));
+	if (!tests)
+		ksft_exit_fail_msg("out of memory\n");
+	tests[num_tests++] = *t;
+}
+
+/**
+ * pane_test - add a test to the list, in all its variants
+ * @variants: enum pane_variants
+ * @run: the test
+ * @arg: passed to it
+ * @name: of the rule it tests; a format
+ */
+void pane_test(unsigned int variants, pane_test_fn run, const void *arg,
+	       const char *name, ...)
+{
+	struct test t = { .run = run, .arg = arg };
+	char text[sizeof(t.name)];
+	va_list args;
+
+	va_start(args, name);
+	vsnprintf(text, sizeof(text), name, args);
+	va_end(args);
+
+	for (unsigned int i = 0; i < 8; i++) {
+		if (!variant_wanted(variants, V_TYPES, i & 1 ? V_T2 : V_T1) ||
+		    !variant_wanted(variants, V_APIS, i & 2 ? V_WR : V_POST) ||
+		    !variant_wanted(variants, V_PATHS, i & 4 ? V_LOOP : V_PAIR))
+			continue;
+		t.cfg = (struct pane_config) {
+			.mw_type = i & 1 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1,
+			.qp_type = IBV_QPT_RC,
+			.wr_api = i & 2,
+			.loopback = i & 4,
+		};
+		strcpy(t.name, text);
+		name_variant(&t, variants);
+		add(&t);
+	}
+}
+
+/* ---- time ------------------------------------------------------------ */
+
+bool pane_is_slow(void)
+{
+	const char *slow = getenv("KSFT_MACHINE_SLOW");
+
+	return slow && !strcmp(slow, "yes");
+}
+
+/* How often to do what is done many times */
+unsigned int pane_rounds(unsigned int rounds)
+{
+	return pane_is_slow() ? rounds / 20 + 1 : rounds;
+}
+
+/* For things that happen at once unless something is broken */
+int pane_deadline_ms(void)
+{
+	return pane_is_slow() ? 100000 : 10000;
+}
+
+/* From here on a test has all of the time again that a test may take */
+void pane_more_time(void)
+{
+	alarm(pane_is_slow() ? 10 * TEST_SECONDS : TEST_SECONDS);
+}
+
+/* ---- results --------------------------------------------------------- */
+
+static __attribute__((noreturn)) void leave(int status)
+{
+	fflush(stdout);
+	/* in a child no destructors: other threads may be at work */
+	if (in_child)
+		_exit(status);
+	exit(status);
+}
+
+void pane_fail(const char *file, int line, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (pane_where_file)
+		ksft_print_msg("%s:%d: %s (for %s:%d)\n", file, line, text,
+			       pane_where_file, pane_where_line);
+	else
+		ksft_print_msg("%s:%d: %s\n", file, line, text);
+	leave(KSFT_FAIL);
+}
+
+void pane_skip(const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ksft_print_msg("%s\n", text);
+	leave(KSFT_SKIP);
+}
+
+static void run_test(const struct test *t)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		ksft_exit_fail_msg("fork: %s\n", strerror(errno));
+	if (!pid) {
+		in_child = true;
+		pane_cfg = t->cfg;
+		pane_more_time();
+		t->run(t->arg);
+		leave(KSFT_PASS);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		;
+	pane_fabric_tidy();
+	if (WIFSIGNALED(status))
+		ksft_print_msg("ended by signal %d (%s)\n", WTERMSIG(status),
+			       strsignal(WTERMSIG(status)));
+	if (WIFEXITED(status) && WEXITSTATUS(status) == KSFT_SKIP)
+		ksft_test_result_skip("%s\n", t->name);
+	else
+		ksft_test_result(WIFEXITED(status) && !WEXITSTATUS(status),
+				 "%s\n", t->name);
+}
+
+/**
+ * pane_run - main() of a program
+ * @argc: of main()
+ * @argv: of main(); the first argument is part of the names of the only tests
+ *        to run
+ * @list: calls pane_test() for each test
+ */
+int pane_run(int argc, char **argv, void (*list)(void))
+{
+	only = argc > 1 ? argv[1] : NULL;
+	ksft_print_header();
+	pane_fabric_open();
+	list();
+	ksft_set_plan(num_tests);
+	for (unsigned int i = 0; i < num_tests; i++)
+		run_test(&tests[i]);
+	ksft_finished();
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The frame around the tests of the windows contract: a program lists its
+ * tests, each is run in a child of its own and gives one KTAP result. A test
+ * returns when it has passed, and leaves from within a check when it has not;
+ * what it had open then is closed by the kernel.
+ */
+#ifndef PANE_RUN_H
+#define PANE_RUN_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * In which variants a test is run: the product of the groups it names. A group
+ * that it does not name has its first member and is not part of the name.
+ */
+enum pane_variants {
+	V_T1	= 1 << 0,	/* type 1 windows */
+	V_T2	= 1 << 1,	/* type 2 windows, A or B as the device says */
+	V_POST	= 1 << 2,	/* ibv_post_send() */
+	V_WR	= 1 << 3,	/* the ibv_wr_ functions */
+	V_PAIR	= 1 << 4,	/* two devices on one link */
+	V_LOOP	= 1 << 5,	/* one device talks to itself */
+	V_TYPES	= V_T1 | V_T2,
+	V_APIS	= V_POST | V_WR,
+	V_PATHS	= V_PAIR | V_LOOP,
+};
+
+/**
+ * struct pane_config - the variant that is being run
+ * @mw_type: of the windows
+ * @qp_type: of the queue pairs; there is only one so far
+ * @wr_api: post by the ibv_wr_ functions
+ * @loopback: the peer is on the owner's device
+ */
+struct pane_config {
+	enum ibv_mw_type mw_type;
+	enum ibv_qp_type qp_type;
+	bool wr_api;
+	bool loopback;
+};
+
+extern struct pane_config pane_cfg;
+
+typedef void (*pane_test_fn)(const void *arg);
+
+void pane_test(unsigned int variants, pane_test_fn run, const void *arg,
+	       const char *name, ...) __attribute__((format(printf, 4, 5)));
+int pane_run(int argc, char **argv, void (*list)(void));
+
+void pane_fail(const char *file, int line, const char *fmt, ...)
+	__attribute__((noreturn, format(printf, 3, 4)));
+void pane_skip(const char *fmt, ...)
+	__attribute__((noreturn, format(printf, 1, 2)));
+
+bool pane_is_slow(void);
+unsigned int pane_rounds(unsigned int rounds);
+int pane_deadline_ms(void);
+void pane_more_time(void);
+
+/* Set by PANE_AT(): the line of the test that a helper works for */
+extern const char *pane_where_file;
+extern int pane_where_line;
+
+#define PANE_AT(call)							\
+	(pane_where_file = __FILE__, pane_where_line = __LINE__, (call))
+
+#define CHECK(cond, fmt, ...) do {					\
+	if (!(cond))							\
+		pane_fail(__FILE__, __LINE__, "%s: " fmt, #cond,	\
+			  ##__VA_ARGS__);				\
+} while (0)
+
+#define CHECK_EQ(got, wanted) do {					\
+	long long got_ = (long long)(got);				\
+	long long wanted_ = (long long)(wanted);			\
+									\
+	if (got_ != wanted_)						\
+		pane_fail(__FILE__, __LINE__,				\
+			  "%s is %lld (%#llx), not %lld (%#llx)", #got,	\
+			  got_, got_, wanted_, wanted_);		\
+} while (0)
+
+/* For calls that return 0 or an errno value */
+#define CHECK_OK(call) do {						\
+	int ret_ = (call);						\
+									\
+	if (ret_)							\
+		pane_fail(__FILE__, __LINE__, "%s: %s (%d)", #call,	\
+			  strerror(ret_), ret_);			\
+} while (0)
+
+#endif
