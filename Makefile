@@ -76,7 +76,7 @@ style: setup-style
 	@KDIR='$(KDIR)' selftests/style.sh
 
 demo: setup-demo modules provider selftests
-	@selftests/vm/run $(VMFLAGS) -- selftests/demo/demo.sh
+	@selftests/vm/run $(VMFLAGS) -- build/selftests/demo/demo.sh
 
 check: setup-check modules provider selftests
 	@selftests/check.sh stock $(VMFLAGS)

@@ -128,7 +128,6 @@ static void region_map(struct region *r, size_t len, size_t offset, int flags)
 
 static void region_reg(struct region *r, struct ibv_pd *pd, int access)
 {
-	fill_pattern(r->addr, r->len, 0);
 	r->mr = ibv_reg_mr(pd, r->addr, r->len, access);
 	CHECK(r->mr, "%s", strerror(errno));
 }
@@ -139,6 +138,15 @@ void region_open(struct region *r, struct ibv_pd *pd, size_t len,
 {
 	region_map(r, len, offset, 0);
 	CHECK(r->map != MAP_FAILED, "%s", strerror(errno));
+	fill_pattern(r->addr, r->len, 0);
+	region_reg(r, pd, access);
+}
+
+/* Register memory that is there, and stays when the region is closed */
+void region_open_at(struct region *r, struct ibv_pd *pd, void *addr,
+		    size_t len, int access)
+{
+	*r = (struct region) { .addr = addr, .len = len };
 	region_reg(r, pd, access);
 }
 
@@ -173,6 +181,7 @@ bool region_open_huge(struct region *r, struct ibv_pd *pd, size_t len,
 	huge_pages_set(num);
 	if (r->map == MAP_FAILED)
 		return false;
+	fill_pattern(r->addr, r->len, 0);
 	region_reg(r, pd, access);
 	return true;
 }
@@ -180,7 +189,8 @@ bool region_open_huge(struct region *r, struct ibv_pd *pd, size_t len,
 void region_close(struct region *r)
 {
 	CHECK_OK(ibv_dereg_mr(r->mr));
-	munmap(r->map, r->map_len);
+	if (r->map)
+		munmap(r->map, r->map_len);
 }
 
 /* Each byte tells its place, over more than a page, and whose turn it was */

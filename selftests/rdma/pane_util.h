@@ -49,6 +49,8 @@ struct region {
 
 void region_open(struct region *r, struct ibv_pd *pd, size_t len,
 		 size_t offset, int access);
+void region_open_at(struct region *r, struct ibv_pd *pd, void *addr,
+		    size_t len, int access);
 bool region_open_huge(struct region *r, struct ibv_pd *pd, size_t len,
 		      int access);
 void region_close(struct region *r);

@@ -12,10 +12,18 @@
 
 #define MAX_PACKET	512
 
-/* From the IP header to the ICRC, both included */
+/**
+ * struct packet - from the IP header to the ICRC, both included
+ * @byte: the packet
+ * @len: bytes of it
+ * @next: vector to take next
+ * @failures: when this one was taken
+ */
 struct packet {
 	u8 byte[MAX_PACKET] __aligned(8);
 	unsigned int len;
+	unsigned int next;
+	unsigned int failures;
 };
 
 static bool is_v6(const struct packet *p)
@@ -32,10 +40,16 @@ static void parse(struct packet *p, const char *hex)
 {
 	unsigned int byte;
 
-	for (p->len = 0; *hex; hex += 2) {
+	p->len = 0;
+	while (*hex) {
+		if (*hex == '\n') {
+			hex++;
+			continue;
+		}
 		if (p->len == MAX_PACKET || sscanf(hex, "%2x", &byte) != 1)
 			ksft_exit_fail_msg("bad vector\n");
 		p->byte[p->len++] = byte;
+		hex += 2;
 	}
 }
 
@@ -69,42 +83,35 @@ static bool icrc_fits(const struct packet *p, bool v6)
 	return !memcmp(&icrc, p->byte + p->len - PANE_ICRC_SIZE, sizeof(icrc));
 }
 
-static void for_each_vector(void (*check)(struct packet *p))
+/* Begins with a zeroed packet, and goes through all vectors. */
+static bool next_vector(struct packet *p)
 {
-	struct packet p;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(icrc_vectors); i++) {
-		unsigned int failures = unit_failures;
-
-		parse(&p, icrc_vectors[i].hex);
-		check(&p);
-		if (unit_failures > failures)
-			ksft_print_msg("%s\n", icrc_vectors[i].name);
-	}
-}
-
-static void check_vector(struct packet *p)
-{
-	CHECK(icrc_fits(p, is_v6(p)));
+	if (p->next && unit_failures > p->failures)
+		unit_note("%s\n", icrc_vectors[p->next - 1].name);
+	if (p->next == ARRAY_SIZE(icrc_vectors))
+		return false;
+	parse(p, icrc_vectors[p->next++].hex);
+	p->failures = unit_failures;
+	return true;
 }
 
 static void test_vectors(void)
 {
-	for_each_vector(check_vector);
+	struct packet p = { 0 };
+
+	while (next_vector(&p))
+		CHECK(icrc_fits(&p, is_v6(&p)));
 }
 
 /* What a test of the vectors is worth: both families, every padding */
 static void test_coverage(void)
 {
 	bool seen[2][4] = { { false } };
-	struct packet p;
+	struct packet p = { 0 };
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(icrc_vectors); i++) {
-		parse(&p, icrc_vectors[i].hex);
+	while (next_vector(&p))
 		seen[is_v6(&p)][p.byte[ip_len(&p) + 9] >> 4 & 3] = true;
-	}
 	for (i = 0; i < 8; i++)
 		CHECK(seen[i / 4][i % 4]);
 }
@@ -137,14 +144,17 @@ static void check_each_bit(struct packet *p)
 
 		p->byte[i / 8] ^= bit;
 		if (!CHECK_EQ(icrc_fits(p, v6), masked))
-			ksft_print_msg("bit %#x of byte %u\n", bit, i / 8);
+			unit_note("bit %#x of byte %u\n", bit, i / 8);
 		p->byte[i / 8] ^= bit;
 	}
 }
 
 static void test_each_bit(void)
 {
-	for_each_vector(check_each_bit);
+	struct packet p = { 0 };
+
+	while (next_vector(&p))
+		check_each_bit(&p);
 }
 
 /* All masked bits at once, as a router and a congested switch might */
@@ -163,7 +173,10 @@ static void check_masked_together(struct packet *p)
 
 static void test_masked_together(void)
 {
-	for_each_vector(check_masked_together);
+	struct packet p = { 0 };
+
+	while (next_vector(&p))
+		check_masked_together(&p);
 }
 
 /* Packets come in fragments. */
@@ -185,7 +198,10 @@ static void check_pieces(struct packet *p)
 
 static void test_pieces(void)
 {
-	for_each_vector(check_pieces);
+	struct packet p = { 0 };
+
+	while (next_vector(&p))
+		check_pieces(&p);
 }
 
 /* As the annex on RoCE says it: eight bytes of ones, masked packet, all in one */
@@ -232,4 +248,7 @@ static const struct unit_test tests[] = {
 	{ "random packets", test_random_packets },
 };
 
-UNIT_MAIN(tests)
+int main(void)
+{
+	return unit_main(tests, ARRAY_SIZE(tests));
+}

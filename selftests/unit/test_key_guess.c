@@ -376,7 +376,7 @@ static void test_predictors(void)
 		struct sequence s = make_sequence(weak[i].next);
 
 		if (!CHECK(p->sees_through(&s)))
-			ksft_print_msg("%s\n", p->name);
+			unit_note("%s\n", p->name);
 	}
 }
 
@@ -386,7 +386,7 @@ static void check_all(const struct sequence *s)
 
 	for (i = 0; i < ARRAY_SIZE(predictors); i++) {
 		if (!CHECK(!predictors[i].sees_through(s)))
-			ksft_print_msg("by: %s\n", predictors[i].name);
+			unit_note("by: %s\n", predictors[i].name);
 	}
 }
 
@@ -506,4 +506,7 @@ static const struct unit_test tests[] = {
 	{ "keys of two devices", test_tables },
 };
 
-UNIT_MAIN(tests)
+int main(void)
+{
+	return unit_main(tests, ARRAY_SIZE(tests));
+}

@@ -159,8 +159,8 @@ static void check_avalanche(u32 bit)
 	}
 	for (out = 0; out < PANE_PERM_BITS; out++) {
 		if (!CHECK(turned[out] > n * 0.45 && turned[out] < n * 0.55))
-			ksft_print_msg("bit %u turns bit %u: %u of %u\n", bit,
-				       out, turned[out], n);
+			unit_note("bit %u turns bit %u: %u of %u\n", bit,
+				  out, turned[out], n);
 	}
 }
 
@@ -184,4 +184,7 @@ static const struct unit_test tests[] = {
 	{ "avalanche", test_avalanche },
 };
 
-UNIT_MAIN(tests)
+int main(void)
+{
+	return unit_main(tests, ARRAY_SIZE(tests));
+}

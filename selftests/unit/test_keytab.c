@@ -52,7 +52,7 @@ static void end_table(void)
 
 static void test_find(void)
 {
-	u32 i, found;
+	u32 i, found = 0;
 
 	make_table(0, MAX_INDEX, 5000);
 	for (i = 0; i < 5000; i++)
@@ -413,4 +413,7 @@ static const struct unit_test tests[] = {
 	{ "slot locks", test_slot_locks },
 };
 
-UNIT_MAIN(tests)
+int main(void)
+{
+	return unit_main(tests, ARRAY_SIZE(tests));
+}

@@ -82,6 +82,22 @@ static void *writer(void *number)
 	return NULL;
 }
 
+/* As whoever binds or invalidates sees a slot */
+static void look_up_locked(u32 index)
+{
+	struct pane_slot *slot;
+	spinlock_t *lock;
+	u32 slotno;
+
+	slot = pane_keytab_find(&tab, index, &slotno);
+	if (!slot)
+		return;
+	lock = pane_slot_lock(&tab, slotno);
+	spin_lock_bh(lock);
+	CHECK_EQ(slot->kind == PANE_SLOT_QP, slot->owner != NULL);
+	spin_unlock_bh(lock);
+}
+
 /* As the receive path finds a QP */
 static void look_up(u32 index)
 {
@@ -90,6 +106,7 @@ static void look_up(u32 index)
 	u32 slotno;
 
 	slot = pane_keytab_find(&tab, index, &slotno);
+	/* pairs with pane_slot_set() */
 	owner = slot ? smp_load_acquire(&slot->owner) : NULL;
 	if (!owner)
 		return;
@@ -106,6 +123,7 @@ static void *reader(void *number)
 		/* numbers that somebody has, and any number at all */
 		look_up(READ_ONCE(recent[unit_below(&rng, NUM_RECENT)]));
 		look_up(unit_below(&rng, PANE_PERM_SIZE));
+		look_up_locked(READ_ONCE(recent[unit_below(&rng, NUM_RECENT)]));
 		if (unit_below(&rng, 256) == 0)
 			sched_yield();
 	}
@@ -147,4 +165,7 @@ static const struct unit_test tests[] = {
 	{ "slots come and go under readers' eyes", test_stress },
 };
 
-UNIT_MAIN(tests)
+int main(void)
+{
+	return unit_main(tests, ARRAY_SIZE(tests));
+}

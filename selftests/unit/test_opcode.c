@@ -110,24 +110,35 @@ static bool has_header(const struct operation *op, unsigned int tr, char letter)
 		strchr(transports[tr].request_hdr, letter));
 }
 
-/* @check of every opcode that exists and that the driver knows */
-static void for_each_known(void (*check)(const struct pane_op_info *info,
-					 const struct operation *op,
-					 unsigned int tr))
-{
+/**
+ * struct known - an opcode that exists and that the driver knows
+ * @info: what the driver says of it
+ * @op: what is said here
+ * @tr: its transport
+ * @next: opcode to look at next
+ * @failures: when this one was taken
+ */
+struct known {
+	const struct pane_op_info *info;
 	const struct operation *op;
-	unsigned int opcode, tr;
+	unsigned int tr;
+	unsigned int next;
+	unsigned int failures;
+};
 
-	for (opcode = 0; opcode < 256; opcode++) {
-		op = find_operation(opcode, &tr);
-		if (op && pane_op_info(opcode)->name) {
-			unsigned int failures = unit_failures;
-
-			check(pane_op_info(opcode), op, tr);
-			if (unit_failures > failures)
-				ksft_print_msg("opcode %#x\n", opcode);
-		}
+/* Begins with a zeroed struct, and goes through all of them. */
+static bool next_known(struct known *k)
+{
+	if (k->op && unit_failures > k->failures)
+		unit_note("opcode %#x\n", k->next - 1);
+	while (k->next < 256) {
+		k->op = find_operation(k->next, &k->tr);
+		k->info = pane_op_info(k->next++);
+		k->failures = unit_failures;
+		if (k->op && k->info->name)
+			return true;
 	}
+	return false;
 }
 
 static void test_which_exist(void)
@@ -176,9 +187,10 @@ static void test_names_are_unique(void)
 	}
 }
 
-static void check_kind(const struct pane_op_info *info,
-		       const struct operation *op, unsigned int tr)
+static void check_kind(const struct known *k)
 {
+	const struct pane_op_info *info = k->info;
+	const struct operation *op = k->op;
 	bool first = op->place == FIRST || op->place == ONLY;
 	bool last = op->place == LAST || op->place == ONLY;
 
@@ -193,16 +205,20 @@ static void check_kind(const struct pane_op_info *info,
 
 static void test_kinds(void)
 {
-	for_each_known(check_kind);
+	struct known k = { 0 };
+
+	while (next_known(&k))
+		check_kind(&k);
 }
 
-static void check_headers(const struct pane_op_info *info,
-			  const struct operation *op, unsigned int tr)
+static void check_headers(const struct known *k)
 {
+	const struct pane_op_info *info = k->info;
+	const struct operation *op = k->op;
 	unsigned int i, offset = BTH_SIZE;
 
 	for (i = 0; i < ARRAY_SIZE(headers); i++) {
-		bool has = has_header(op, tr, headers[i].letter);
+		bool has = has_header(op, k->tr, headers[i].letter);
 
 		CHECK_EQ(pane_op_has(info, headers[i].hdr), has);
 		/* of a header that is absent: where it would be */
@@ -215,8 +231,11 @@ static void check_headers(const struct pane_op_info *info,
 
 static void test_headers(void)
 {
+	struct known k = { 0 };
+
 	CHECK_EQ(ARRAY_SIZE(headers), PANE_HDR_COUNT);
-	for_each_known(check_headers);
+	while (next_known(&k))
+		check_headers(&k);
 }
 
 static bool length_ok(enum payload payload, u32 length, u32 mtu)
@@ -234,9 +253,10 @@ static bool length_ok(enum payload payload, u32 length, u32 mtu)
 	return false;
 }
 
-static void check_lengths(const struct pane_op_info *info,
-			  const struct operation *op, unsigned int tr)
+static void check_lengths(const struct known *k)
 {
+	const struct pane_op_info *info = k->info;
+	const struct operation *op = k->op;
 	u32 mtu, length;
 
 	for (mtu = 256; mtu <= 4096; mtu *= 2) {
@@ -250,7 +270,10 @@ static void check_lengths(const struct pane_op_info *info,
 
 static void test_lengths(void)
 {
-	for_each_known(check_lengths);
+	struct known k = { 0 };
+
+	while (next_known(&k))
+		check_lengths(&k);
 }
 
 /* It belongs to no QP: neither a request nor a response, 16 bytes of nothing */
@@ -295,4 +318,7 @@ static const struct unit_test tests[] = {
 	{ "numbers", test_enums },
 };
 
-UNIT_MAIN(tests)
+int main(void)
+{
+	return unit_main(tests, ARRAY_SIZE(tests));
+}

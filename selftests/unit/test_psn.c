@@ -115,4 +115,7 @@ static const struct unit_test tests[] = {
 	{ "packets of short messages, every MTU", test_count_small },
 };
 
-UNIT_MAIN(tests)
+int main(void)
+{
+	return unit_main(tests, ARRAY_SIZE(tests));
+}

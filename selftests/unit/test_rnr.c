@@ -55,4 +55,7 @@ static const struct unit_test tests[] = {
 	{ "bits above the code do not count", test_other_bits },
 };
 
-UNIT_MAIN(tests)
+int main(void)
+{
+	return unit_main(tests, ARRAY_SIZE(tests));
+}

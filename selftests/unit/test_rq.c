@@ -230,6 +230,7 @@ static void test_random(void)
 }
 
 static bool stop;
+static unsigned long scribbled;
 
 /* Writes into the slots while they are being taken. */
 static void *scribble(void *arg)
@@ -237,11 +238,13 @@ static void *scribble(void *arg)
 	struct unit_rng rng = { unit_seed() + 1 };
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		volatile struct pane_rq_wqe *w = slot(unit_random(&rng));
+		struct pane_rq_wqe *w = slot(unit_random(&rng));
+		struct pane_sge *sge = &w->sge[unit_below(&rng, MAX_SGE)];
 
-		w->num_sge = unit_below(&rng, 4) ? unit_below(&rng, 4) :
-						   U32_MAX;
-		w->sge[unit_below(&rng, MAX_SGE)].length = unit_random(&rng);
+		WRITE_ONCE(w->num_sge, unit_below(&rng, 4) ?
+			   unit_below(&rng, 4) : U32_MAX);
+		WRITE_ONCE(sge->length, unit_random(&rng));
+		__atomic_fetch_add(&scribbled, 1, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -255,8 +258,11 @@ static void test_scribbler(void)
 	stop = false;
 	if (pthread_create(&thread, NULL, scribble, NULL))
 		ksft_exit_fail_msg("no thread\n");
-	for (i = 0; i < 1000000; i++) {
-		__atomic_store_n(prod, i + 1, __ATOMIC_RELAXED);
+	/* until both have done much, or one of them got no time to do it */
+	for (i = 0; i < 20000000; i++) {
+		if (i > 1000000 && READ_ONCE(scribbled) > 1000000)
+			break;
+		WRITE_ONCE(*prod, i + 1);
 		CHECK(pane_rq_take(&rq, to) != PANE_RQ_EMPTY);
 		check_copy();
 	}
@@ -276,4 +282,7 @@ static const struct unit_test tests[] = {
 	{ "slots that change meanwhile", test_scribbler },
 };
 
-UNIT_MAIN(tests)
+int main(void)
+{
+	return unit_main(tests, ARRAY_SIZE(tests));
+}

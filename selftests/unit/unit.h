@@ -18,7 +18,8 @@ struct unit_test {
 	void (*run)(void);
 };
 
-static unsigned int unit_failures;
+/* one for all files of a program */
+__attribute__((weak)) unsigned int unit_failures;
 
 /* Counts a failure; says whether to print a message about it. */
 static inline bool unit_fail(void)
@@ -50,6 +51,12 @@ static inline bool unit_check_eq(uint64_t a, uint64_t b, const char *what,
 	unit_check(condition, #condition, __func__, __LINE__)
 #define CHECK_EQ(a, b) \
 	unit_check_eq(a, b, #a " == " #b, __func__, __LINE__)
+
+/* More about the failure of a CHECK(), as long as those are printed */
+#define unit_note(fmt, ...) do {					\
+	if (unit_failures <= UNIT_MAX_MESSAGES)				\
+		ksft_print_msg(fmt, ##__VA_ARGS__);			\
+} while (0)
 
 /* SplitMix64: the same numbers in every run unless PANE_UNIT_SEED is set. */
 struct unit_rng {
@@ -99,11 +106,5 @@ static inline int unit_main(const struct unit_test *tests, unsigned int count)
 	}
 	ksft_finished();
 }
-
-#define UNIT_MAIN(tests)						\
-	int main(void)							\
-	{								\
-		return unit_main(tests, ARRAY_SIZE(tests));		\
-	}
 
 #endif

@@ -377,20 +377,22 @@ static void cq_to_wc(const struct pane_wc *from, struct ib_wc *wc)
 int pane_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 {
 	struct pane_cq *cq = to_pane_cq(ibcq);
+	unsigned long flags;
 	int n;
 
 	/* uverbs has a call for this, but user space polls its ring */
 	if (cq->ctl)
 		return -EINVAL;
 
-	spin_lock_bh(&cq->lock);
+	/* users call this with interrupts disabled, too */
+	spin_lock_irqsave(&cq->lock, flags);
 	for (n = 0; n < num_entries && cq->cons != cq->prod; cq->cons++) {
 		const struct pane_wc *from = &cq->kring[cq->cons & cq->mask];
 
 		if (!(from->cqe.flags & PANE_CQE_VOID))
 			cq_to_wc(from, &wc[n++]);
 	}
-	spin_unlock_bh(&cq->lock);
+	spin_unlock_irqrestore(&cq->lock, flags);
 	return n;
 }
 
@@ -406,14 +408,15 @@ int pane_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	struct pane_cq *cq = to_pane_cq(ibcq);
 	u32 arm = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 		  PANE_CQ_ARM_SOLICITED : PANE_CQ_ARM_NEXT;
+	unsigned long irqflags;
 	int missed;
 
-	spin_lock_bh(&cq->lock);
+	spin_lock_irqsave(&cq->lock, irqflags);
 	if (cq->ctl)
 		cq->ctl->arm |= arm;
 	else
 		cq->arm |= arm;
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq_unread(cq);
-	spin_unlock_bh(&cq->lock);
+	spin_unlock_irqrestore(&cq->lock, irqflags);
 	return missed;
 }

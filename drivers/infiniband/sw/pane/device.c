@@ -281,7 +281,7 @@ static int device_init(struct pane_dev *dev, struct net_device *ndev)
 }
 
 static int device_publish(struct pane_dev *dev, const char *name,
-			   struct net_device *ndev)
+			  struct net_device *ndev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 	int err;

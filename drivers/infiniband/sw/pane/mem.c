@@ -71,8 +71,8 @@ void pane_sgl_seek(struct pane_sgl *sgl, u32 pos)
 typedef void (*sgl_fn)(void *ctx, void *mem, u32 len);
 
 /* Walk @len bytes of one element, the region being held */
-static __always_inline void sge_walk(const struct pane_grant *g, u64 addr, u32 len, sgl_fn fn,
-		     void *ctx)
+static __always_inline void sge_walk(const struct pane_grant *g, u64 addr,
+				     u32 len, sgl_fn fn, void *ctx)
 {
 	u64 off = g ? addr - g->addr + g->offset : 0;
 
@@ -91,8 +91,8 @@ static __always_inline void sge_walk(const struct pane_grant *g, u64 addr, u32 l
  * Walk @len bytes from the place on, moving it. False when a key, range or
  * right is wrong or the list is too short.
  */
-static __always_inline bool sgl_walk(struct pane_qp *qp, struct pane_sgl *sgl, u32 len,
-		     bool write, sgl_fn fn, void *ctx)
+static __always_inline bool sgl_walk(struct pane_qp *qp, struct pane_sgl *sgl,
+				     u32 len, bool write, sgl_fn fn, void *ctx)
 {
 	while (len) {
 		const struct pane_grant *g = NULL;

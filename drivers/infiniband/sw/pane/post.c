@@ -148,13 +148,44 @@ static int post_send_ready(const struct pane_qp *qp)
 	return 0;
 }
 
+/*
+ * Users may post with interrupts disabled, which is no state to send packets
+ * in. The worker does then what is left to do.
+ * Return: what post_leave() wants to know
+ */
+static bool post_enter(struct pane_qp *qp)
+{
+	if (irqs_disabled()) {
+		spin_lock(&qp->lock);
+		return false;
+	}
+	pane_qp_enter(qp);
+	return true;
+}
+
+static void post_leave(struct pane_qp *qp, bool may_send)
+{
+	if (may_send) {
+		pane_req_kick(qp);
+		if (qp->state == IB_QPS_ERR)
+			pane_resp_flush(qp);
+		pane_qp_leave(qp);
+		return;
+	}
+	if (qp->state != PANE_QPS_DEAD) {
+		qp->more = true;
+		queue_work(pane_wq, &qp->work);
+	}
+	spin_unlock(&qp->lock);
+}
+
 /**
  * pane_post_send - ib_post_send(); uverbs has no way to it
  * @ibqp: the QP
  * @wr: list of requests
  * @bad_wr: set to the first one not posted
  *
- * Context: any but hard interrupts.
+ * Context: any but hard interrupts; they may be disabled.
  * Return: 0; -EINVAL for a request the QP cannot execute, or its state;
  * -ENOMEM when the queue is full
  */
@@ -162,13 +193,14 @@ int pane_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr)
 {
 	struct pane_qp *qp = to_pane_qp(ibqp);
+	bool may_send;
 	int err = 0;
 
 	*bad_wr = wr;
 	if (qp->user)
 		return -EINVAL;
 
-	pane_qp_enter(qp);
+	may_send = post_enter(qp);
 	for (; wr; wr = wr->next) {
 		err = post_send_ready(qp);
 		if (!err)
@@ -180,8 +212,7 @@ int pane_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		}
 		qp->sq.prod++;
 	}
-	pane_req_kick(qp);
-	pane_qp_leave(qp);
+	post_leave(qp, may_send);
 	return err;
 }
 
@@ -237,6 +268,7 @@ static int post_recv_one(struct pane_qp *qp, const struct ib_recv_wr *wr)
 		slot->sge[i].length = wr->sg_list[i].length;
 		slot->sge[i].lkey = wr->sg_list[i].lkey;
 	}
+	/* pairs with pane_rq_take() */
 	smp_store_release(&qp->krq_prod, qp->krq_prod + 1);
 	return 0;
 }
@@ -247,7 +279,7 @@ static int post_recv_one(struct pane_qp *qp, const struct ib_recv_wr *wr)
  * @wr: list of requests
  * @bad_wr: set to the first one not posted
  *
- * Context: any but hard interrupts.
+ * Context: any but hard interrupts; they may be disabled.
  * Return: 0; -EINVAL in RESET or for too many elements; -ENOMEM when the queue
  * is full
  */
@@ -255,13 +287,14 @@ int pane_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr)
 {
 	struct pane_qp *qp = to_pane_qp(ibqp);
+	bool may_send;
 	int err = 0;
 
 	*bad_wr = wr;
 	if (qp->user)
 		return -EINVAL;
 
-	pane_qp_enter(qp);
+	may_send = post_enter(qp);
 	for (; wr; wr = wr->next) {
 		err = qp->state == IB_QPS_RESET || qp->state == PANE_QPS_DEAD ?
 		      -EINVAL : post_recv_one(qp, wr);
@@ -270,8 +303,6 @@ int pane_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			break;
 		}
 	}
-	if (qp->state == IB_QPS_ERR)
-		pane_resp_flush(qp);
-	pane_qp_leave(qp);
+	post_leave(qp, may_send);
 	return err;
 }

@@ -34,8 +34,7 @@ static void qp_set_state(struct pane_qp *qp, u8 state)
  */
 void pane_qp_error(struct pane_qp *qp)
 {
-	if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_RESET ||
-	    qp->state == PANE_QPS_DEAD)
+	if (qp->state == IB_QPS_ERR || qp->state == PANE_QPS_DEAD)
 		return;
 	qp_set_state(qp, IB_QPS_ERR);
 	pane_req_flush(qp);

@@ -35,6 +35,15 @@ static void req_complete(struct pane_qp *qp, const struct pane_swqe *w,
 	pane_qp_complete(qp, qp->send_cq, &wc, status);
 }
 
+/* User space may use the slots of what has ended again */
+static void req_tell_cons(struct pane_qp *qp)
+{
+	if (!qp->ctl)
+		return;
+	/* we are done with what is in them */
+	smp_store_release(&qp->ctl->sq_cons, qp->sq.cons);
+}
+
 /*
  * Take the oldest request off the queue and tell of it if that is wanted. Its
  * slot is used again only by a later fetch, so @w is good until then.
@@ -54,8 +63,7 @@ void pane_req_finish(struct pane_qp *qp, struct pane_swqe *w,
 		sq->cur_pkt = 0;
 	}
 	sq->cons++;
-	if (qp->ctl)
-		smp_store_release(&qp->ctl->sq_cons, sq->cons);
+	req_tell_cons(qp);
 	if (status || qp->sq_sig_all || (w->flags & PANE_WR_SIGNALED))
 		req_complete(qp, w, status);
 }
@@ -530,6 +538,7 @@ void pane_req_kick(struct pane_qp *qp)
 		if (req_waits(qp))
 			return;
 		req_doorbell(qp, true);
+		/* the flag first, then the look */
 		smp_mb();
 	} while (!qp->more && pane_wr_fetch(qp));
 }

@@ -45,6 +45,8 @@ void pane_resp_send_due_ack(struct pane_qp *qp)
 	if (!qp->resp.ack_due)
 		return;
 	qp->resp.ack_due = false;
+	if (!pane_qp_receives(qp))
+		return;
 	resp_send_aeth(qp, PANE_AETH_ACK_UNLIMITED,
 		       pane_psn_add(qp->resp.epsn, -1));
 }

@@ -17,6 +17,7 @@ enum pane_rq_result pane_rq_take(struct pane_rq *rq, struct pane_rwqe *to)
 	struct pane_rq_wqe head;
 	u32 avail, i;
 
+	/* pairs with the release of who posts */
 	avail = smp_load_acquire(rq->prod) - rq->taken;
 	if (!avail || avail > rq->mask + 1)
 		return PANE_RQ_EMPTY;
@@ -35,8 +36,8 @@ enum pane_rq_result pane_rq_take(struct pane_rq *rq, struct pane_rwqe *to)
 	for (i = 0; i < to->num_sge; i++)
 		to->length += to->sge[i].length;
 
-	/* the slot is free: what it held is here */
 	rq->taken++;
+	/* the slot is free: what it held is here */
 	smp_store_release(rq->cons, rq->taken);
 	if (head.num_sge > rq->max_sge || head.reserved)
 		return PANE_RQ_MALFORMED;

@@ -132,6 +132,7 @@ static u32 rx_icrc_start(const struct pane_pkt *p)
 {
 	u32 udp_len = sizeof(struct udphdr) + p->size;
 	struct udphdr uh = *udp_hdr(p->skb);
+	struct ipv6hdr ip6h;
 
 	uh.len = htons(udp_len);
 	if (ip_hdr(p->skb)->version == 4) {
@@ -140,12 +141,10 @@ static u32 rx_icrc_start(const struct pane_pkt *p)
 		iph.tot_len = htons(sizeof(iph) + udp_len);
 		iph.id = htons(ntohs(iph.id) + p->index);
 		return pane_icrc_start_v4(&iph, &uh, pkt_bth(p));
-	} else {
-		struct ipv6hdr ip6h = *ipv6_hdr(p->skb);
-
-		ip6h.payload_len = htons(udp_len);
-		return pane_icrc_start_v6(&ip6h, &uh, pkt_bth(p));
 	}
+	ip6h = *ipv6_hdr(p->skb);
+	ip6h.payload_len = htons(udp_len);
+	return pane_icrc_start_v6(&ip6h, &uh, pkt_bth(p));
 }
 
 static bool rx_icrc_ok(const struct pane_pkt *p)

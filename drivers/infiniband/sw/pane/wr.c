@@ -271,6 +271,7 @@ bool pane_wr_fetch(struct pane_qp *qp)
 
 	if (!sq->ring)
 		return false;
+	/* pairs with the release of who posts */
 	avail = smp_load_acquire(&qp->ctl->sq_prod) - sq->prod;
 	room = sq->mask + 1 - (sq->prod - sq->cons);
 	if (avail > sq->mask + 1)

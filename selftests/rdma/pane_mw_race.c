@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The revocation guarantee: when the end of an access right is visible to the
+ * owner, not one more byte is read or written through it. A peer streams
+ * through a window that the owner takes away by one of several ways, thousands
+ * of times.
+ *
+ * For WRITEs and atomics the memory is copied as soon as the end is seen, and
+ * compared with the copy when the stream has ended. For READs the memory is
+ * overwritten with a secret then, of which the reader may not have a byte.
+ */
+#include <errno.h>
+
+#include "../kselftest.h"
+#include "pane_stream.h"
+#include "pane_util.h"
+
+#define ROUNDS		1000
+#define ROUNDS_SLOW	40
+#define WIN_LEN		(16 * 1024)
+#define SECRET		0xee	/* nowhere in memory before it is written */
+
+/**
+ * struct race - a window and a stream
+ * @own: owner's device
+ * @o: QP that the stream comes to
+ * @o2: owner's other QP, connected to nobody; what it does races with @o
+ * @mem: memory
+ * @mw: window over all of it
+ * @s: the stream
+ * @shadow: copy of the memory when the right had ended
+ */
+struct race {
+	struct node own;
+	struct endpoint o, o2;
+	struct region mem;
+	struct ibv_mw *mw;
+	struct stream s;
+	uint8_t shadow[WIN_LEN];
+};
+
+/**
+ * struct revocation - a way to end a right
+ * @name: of it
+ * @types: V_T1, V_T2
+ * @revoke: does it, and returns when the end is visible
+ * @mute: nobody is left to answer the peer
+ * @inv_at: the peer's request that does it
+ */
+struct revocation {
+	const char *name;
+	unsigned int types;
+	void (*revoke)(struct race *r);
+	bool mute;
+	unsigned int inv_at;
+};
+
+struct race_row {
+	const struct revocation *how;
+	enum ibv_wr_opcode opcode;
+};
+
+static unsigned int race_rounds(void)
+{
+	return pane_is_slow() ? ROUNDS_SLOW : ROUNDS;
+}
+
+/* A moment that varies, so that the end meets the stream everywhere */
+static void pause_some(unsigned int i)
+{
+	for (volatile unsigned int n = i * 37 % 20000; n; n--)
+		;
+}
+
+/* ---- ways to revoke -------------------------------------------------- */
+
+static void await(struct ibv_cq *cq, uint64_t id)
+{
+	struct ibv_wc wc;
+
+	cq_spin(cq, &wc);
+	CHECK_EQ(wc.wr_id, id);
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+}
+
+static void by_local_inv(struct race *r)
+{
+	struct req req = {
+		.opcode = IBV_WR_LOCAL_INV,
+		.flags = IBV_SEND_SIGNALED,
+		.id = 1,
+		.ex = r->mw->rkey,
+	};
+
+	CHECK_OK(ep_post(&r->o, &req, 1));
+	await(r->o.scq, 1);
+}
+
+static void by_bind(struct race *r, size_t len)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = 2,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = bind_info(&r->mem, 0, len, RIGHTS_ALL),
+	};
+
+	CHECK_OK(ibv_bind_mw(r->o2.qp, r->mw, &bind));
+	await(r->o2.scq, 2);
+}
+
+static void by_unbind(struct race *r)
+{
+	by_bind(r, 0);
+}
+
+static void by_rebind(struct race *r)
+{
+	by_bind(r, 8);
+}
+
+static void by_dealloc(struct race *r)
+{
+	mw_close(r->mw);
+	r->mw = NULL;
+}
+
+static void by_destroy(struct race *r)
+{
+	CHECK_OK(ibv_destroy_qp(r->o.qp));
+	r->o.qp = NULL;
+}
+
+static void by_reset(struct race *r)
+{
+	ep_modify(&r->o, IBV_QPS_RESET);
+}
+
+static void by_send_inv(struct race *r)
+{
+	await(r->o.rcq, STREAM_INV_ID);
+}
+
+static const struct revocation revocations[] = {
+	{ "LOCAL_INV", V_T2, by_local_inv, false, 0 },
+	{ "SEND_WITH_INV", V_T2, by_send_inv, false, 6 },
+	{ "unbind", V_T1, by_unbind, false, 0 },
+	{ "rebind", V_T1, by_rebind, false, 0 },
+	{ "dealloc_mw", V_TYPES, by_dealloc, false, 0 },
+	{ "destroy_qp", V_T2, by_destroy, true, 0 },
+	{ "RESET", V_T2, by_reset, true, 0 },
+};
+
+/* ---- rounds ---------------------------------------------------------- */
+
+static void race_open(struct race *r)
+{
+	memset(r, 0, sizeof(*r));
+	stream_open(&r->s);
+	node_open_owner(&r->own);
+	ep_open(&r->o, &r->own, r->own.pd);
+	ep_open(&r->o2, &r->own, r->own.pd);
+	ep_connect_one(&r->o2, &r->o2);
+	/* the longest copies there are */
+	r->o.mtu = r->own.mtu;
+	region_open(&r->mem, r->own.pd, WIN_LEN, 0, MR_BINDABLE);
+	memset(r->mem.addr, 0, WIN_LEN);
+}
+
+static void race_close(struct race *r)
+{
+	stream_close(&r->s);
+	if (r->mw)
+		mw_close(r->mw);
+	region_close(&r->mem);
+	if (!r->o.qp)
+		ep_make_qp(&r->o);
+	ep_close(&r->o);
+	ep_close(&r->o2);
+	node_close(&r->own);
+}
+
+/* Bytes that differ from place to place, none of them the secret */
+static void fill_random(uint8_t *to, size_t len, unsigned int seed)
+{
+	for (size_t i = 0; i < len; i++)
+		do {
+			to[i] = rand_r(&seed);
+		} while (to[i] == SECRET);
+}
+
+/* All as before, but for what a revocation ends for good */
+static void round_begin(struct race *r, const struct race_row *row,
+			unsigned int round)
+{
+	struct stream_order order = {
+		.opcode = row->opcode,
+		.va = region_at(&r->mem, 0),
+		.len = WIN_LEN,
+		.seed = round,
+		.inv_at = row->how->inv_at,
+	};
+
+	if (!r->o.qp)
+		ep_make_qp(&r->o);
+	if (!r->mw)
+		r->mw = mw_open(r->own.pd, pane_cfg.mw_type);
+	stream_connect(&r->s, &r->o);
+	if (row->how->inv_at)
+		CHECK_OK(ep_post_recv(&r->o, STREAM_INV_ID, NULL, 0, 0));
+	mw_bind(&r->o, r->mw, &r->mem, 0, WIN_LEN, RIGHTS_ALL);
+	order.rkey = r->mw->rkey;
+	stream_start(&r->s, &order);
+	if (row->how->inv_at)
+		return;
+	stream_flowing(&r->s, 1 + round % 3);
+	pause_some(round);
+}
+
+static void round_end(struct race *r, const struct revocation *how)
+{
+	if (how->mute)
+		stream_abort(&r->s);
+	CHECK_EQ(stream_join(&r->s), how->mute ? IBV_WC_WR_FLUSH_ERR :
+						 IBV_WC_REM_ACCESS_ERR);
+}
+
+static void round_write(struct race *r, const struct revocation *how)
+{
+	how->revoke(r);
+	memcpy(r->shadow, r->mem.addr, WIN_LEN);
+	round_end(r, how);
+	CHECK(!memcmp(r->shadow, r->mem.addr, WIN_LEN),
+	      "written after the end");
+}
+
+static void round_read(struct race *r, const struct revocation *how)
+{
+	how->revoke(r);
+	memset(r->mem.addr, SECRET, WIN_LEN);
+	round_end(r, how);
+	CHECK(!memchr(r->s.sh->buf, SECRET, STREAM_BUF),
+	      "read after the end");
+	memset(r->mem.addr, 0, WIN_LEN);
+}
+
+static void test_race(const void *arg)
+{
+	const struct race_row *row = arg;
+	unsigned int rounds = race_rounds();
+	static struct race r;
+
+	race_open(&r);
+	fill_random(r.s.sh->buf, STREAM_BUF, 1);
+	for (unsigned int i = 0; i < rounds; i++) {
+		round_begin(&r, row, i);
+		if (row->opcode == IBV_WR_RDMA_READ)
+			round_read(&r, row->how);
+		else
+			round_write(&r, row->how);
+	}
+	race_close(&r);
+}
+
+/* ---- the same key, another binding ----------------------------------- */
+
+#define LONG_LEN	STREAM_BUF
+#define LONG_ROUNDS	200
+#define LONG_ROUNDS_SLOW	15
+
+/* Post LOCAL_INV and a bind with the key it had, to other memory */
+static void rebind_same_key(struct race *r, const struct region *to)
+{
+	struct req reqs[2] = {
+		{ .opcode = IBV_WR_LOCAL_INV, .ex = r->mw->rkey },
+		{
+			.opcode = IBV_WR_BIND_MW,
+			.flags = IBV_SEND_SIGNALED,
+			.id = 4,
+			.mw = r->mw,
+			.rkey = r->mw->rkey,
+			.bind = bind_info(to, 0, LONG_LEN, RIGHTS_RW |
+					  IBV_ACCESS_ZERO_BASED),
+		},
+	};
+
+	CHECK_OK(ep_post(&r->o, reqs, 2));
+	await(r->o.scq, 4);
+}
+
+/* Until the first byte of the message has come, and a moment more */
+static void long_begun(const uint8_t *first, uint8_t old, unsigned int round)
+{
+	unsigned int spins = 0;
+
+	while (__atomic_load_n(first, __ATOMIC_ACQUIRE) == old)
+		stream_spin(&spins);
+	pause_some(round * 10);
+}
+
+static bool all_bytes(const uint8_t *from, size_t len, uint8_t byte)
+{
+	for (size_t i = 0; i < len; i++)
+		if (from[i] != byte)
+			return false;
+	return true;
+}
+
+/*
+ * One message of many packets; what it reads or writes first is 1. Returns
+ * whether it was cut.
+ */
+static bool long_round(struct race *r, enum ibv_wr_opcode opcode,
+		       struct region *was, struct region *is,
+		       unsigned int round)
+{
+	struct stream_order order = {
+		.opcode = opcode,
+		.len = LONG_LEN,
+		.whole = true,
+		.limit = 1,
+	};
+	uint8_t *local = r->s.sh->buf;
+	enum ibv_wc_status status;
+
+	stream_connect(&r->s, &r->o);
+	mw_bind(&r->o, r->mw, was, 0, LONG_LEN,
+		RIGHTS_RW | IBV_ACCESS_ZERO_BASED);
+	memset(was->addr, 1, LONG_LEN);
+	memset(is->addr, SECRET, LONG_LEN);
+	memset(local, 2, LONG_LEN);
+	order.rkey = r->mw->rkey;
+	stream_start(&r->s, &order);
+	if (opcode == IBV_WR_RDMA_READ)
+		long_begun(local, 2, round);
+	else
+		long_begun(was->addr, 1, round);
+	rebind_same_key(r, is);
+	status = stream_join(&r->s);
+	CHECK(all_bytes(is->addr, LONG_LEN, SECRET),
+	      "written under the next binding");
+	CHECK(!memchr(local, SECRET, LONG_LEN), "read under the next binding");
+	if (status != IBV_WC_SUCCESS)
+		CHECK_EQ(status, IBV_WC_REM_ACCESS_ERR);
+	return status != IBV_WC_SUCCESS;
+}
+
+/*
+ * A message begins under one binding (A6). If it is not through when that is
+ * replaced, it is refused; in no case does the rest of it meet the memory of
+ * the next binding, though that has the same key and addresses.
+ */
+static void test_same_key(const void *arg)
+{
+	const enum ibv_wr_opcode *opcode = arg;
+	unsigned int rounds = pane_is_slow() ? LONG_ROUNDS_SLOW : LONG_ROUNDS;
+	struct region was, is;
+	static struct race r;
+	unsigned int cut = 0;
+
+	race_open(&r);
+	region_open(&was, r.own.pd, LONG_LEN, 0, MR_BINDABLE);
+	region_open(&is, r.own.pd, LONG_LEN, 0, MR_BINDABLE);
+	r.mw = mw_open(r.own.pd, IBV_MW_TYPE_2);
+	for (unsigned int i = 0; i < rounds; i++)
+		cut += long_round(&r, *opcode, &was, &is, i);
+	ksft_print_msg("%u of %u messages were cut\n", cut, rounds);
+	mw_close(r.mw);
+	r.mw = NULL;
+	region_close(&was);
+	region_close(&is);
+	race_close(&r);
+}
+
+/* ---- the list -------------------------------------------------------- */
+
+static const enum ibv_wr_opcode opcodes[] = {
+	IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD,
+};
+
+static const char * const opcode_names[] = { "WRITE", "READ", "atomics" };
+
+static struct race_row race_rows[ARRAY_SIZE(revocations)]
+				[ARRAY_SIZE(opcodes)];
+
+static void list(void)
+{
+	for (unsigned int i = 0; i < ARRAY_SIZE(revocations); i++)
+		for (unsigned int j = 0; j < ARRAY_SIZE(opcodes); j++) {
+			const struct revocation *how = &revocations[i];
+			struct race_row *row = &race_rows[i][j];
+
+			row->how = how;
+			row->opcode = opcodes[j];
+			pane_test(how->types, test_race, row,
+				  "revocation: %s against %s", how->name,
+				  opcode_names[j]);
+		}
+	for (unsigned int i = 0; i < 2; i++)
+		pane_test(V_PATHS, test_same_key, &opcodes[i],
+			  "A6 %s: not carried on by the same key",
+			  opcode_names[i]);
+}
+
+int main(int argc, char **argv)
+{
+	return pane_run(argc, argv, list);
+}
