@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <errno.h>
-#include <poll.h>
-#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,17 +14,18 @@
 
 /* ---- talk ------------------------------------------------------------ */
 
-static void say(int fd)
+/* Until @word, written by the other process, is @value */
+static void word_wait(const unsigned int *word, unsigned int value)
 {
-	CHECK(write(fd, "", 1) == 1, "%s", strerror(errno));
+	struct spin spin = {};
+
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+		spin_turn(&spin);
 }
 
-/* False if the other process is gone */
-static bool hear(int fd)
+static void word_set(unsigned int *word, unsigned int value)
 {
-	char byte;
-
-	return read(fd, &byte, 1) == 1;
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
 static void end_fill(struct stream_end *end, const struct endpoint *ep)
@@ -32,6 +33,7 @@ static void end_fill(struct stream_end *end, const struct endpoint *ep)
 	end->gid = ep->node->gid;
 	end->qpn = ep->qp->qp_num;
 	end->psn = ep->psn;
+	end->mtu = ep->mtu;
 }
 
 /* Connect to an endpoint of another process */
@@ -47,6 +49,7 @@ static void end_connect(struct endpoint *ep, const struct stream_end *end)
 
 	ep_modify(ep, IBV_QPS_RESET);
 	ep_drain(ep);
+	ep->mtu = end->mtu;
 	ep_connect_one(ep, &remote);
 }
 
@@ -57,14 +60,12 @@ static void end_connect(struct endpoint *ep, const struct stream_end *end)
  * @sh: shared
  * @ep: endpoint
  * @buf: @sh->buf
- * @from: owner's word to stop
  * @posted: requests in this round
  */
 struct peer {
 	struct stream_shared *sh;
 	struct endpoint ep;
 	struct region buf;
-	int from;
 	unsigned int posted;
 };
 
@@ -113,29 +114,16 @@ static bool peer_may_post(const struct peer *p)
 	       (!sh->order.limit || p->posted < sh->order.limit);
 }
 
-/* A completion, or the owner's word to stop */
+/* A completion, perhaps because the owner wants no more */
 static void peer_wait(struct peer *p, struct ibv_wc *wc)
 {
-	struct ibv_cq *cq = p->ep.scq, *event_cq;
-	struct pollfd fds[2] = {
-		{ .fd = cq->channel->fd, .events = POLLIN },
-		{ .fd = p->from, .events = POLLIN },
-	};
-	void *context;
+	bool *abort = &p->sh->abort;
+	struct spin spin = {};
 
-	while (!ibv_poll_cq(cq, 1, wc)) {
-		CHECK_OK(ibv_req_notify_cq(cq, 0));
-		if (ibv_poll_cq(cq, 1, wc))
-			return;
-		CHECK(poll(fds, 2, pane_deadline_ms()) > 0, "no completion");
-		if (fds[1].revents) {
-			CHECK(hear(p->from), "the owner is gone");
+	while (!ibv_poll_cq(p->ep.scq, 1, wc)) {
+		if (__atomic_exchange_n(abort, false, __ATOMIC_ACQUIRE))
 			ep_modify(&p->ep, IBV_QPS_ERR);
-		}
-		if (!fds[0].revents)
-			continue;
-		CHECK_OK(ibv_get_cq_event(cq->channel, &event_cq, &context));
-		ibv_ack_cq_events(event_cq, 1);
+		spin_turn(&spin);
 	}
 }
 
@@ -156,31 +144,39 @@ static void peer_stream(struct peer *p)
 		peer_wait(p, &wc);
 		if (sh->status == IBV_WC_SUCCESS)
 			sh->status = wc.status;
-		__atomic_store_n(&sh->ended, sh->ended + 1, __ATOMIC_RELEASE);
+		word_set(&sh->ended, sh->ended + 1);
 	}
 }
 
-static __attribute__((noreturn)) void peer_run(struct stream_shared *sh,
-					       int from, int to)
+static void peer_obey(struct peer *p)
 {
-	struct peer p = { .sh = sh, .from = from };
+	struct stream_shared *sh = p->sh;
+
+	pane_more_time();
+	if (sh->command == STREAM_CONNECT)
+		end_connect(&p->ep, &sh->owner);
+	else
+		peer_stream(p);
+}
+
+static __attribute__((noreturn)) void peer_run(struct stream_shared *sh)
+{
+	struct peer p = { .sh = sh };
 	struct node node;
 
+	/* with the owner, whatever it dies of */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	node_open_peer(&node);
 	ep_open(&p.ep, &node, node.pd);
-	/* the longest copies there are */
-	p.ep.mtu = node.mtu;
 	region_open_at(&p.buf, node.pd, sh->buf, STREAM_BUF,
 		       IBV_ACCESS_LOCAL_WRITE);
 	end_fill(&sh->peer, &p.ep);
-	say(to);
-	while (hear(from)) {
-		pane_more_time();
-		end_connect(&p.ep, &sh->owner);
-		say(to);
-		CHECK(hear(from), "the owner is gone");
-		peer_stream(&p);
-		say(to);
+	for (unsigned int turn = 1;; turn++) {
+		word_set(&sh->answered, turn);
+		word_wait(&sh->asked, turn + 1);
+		if (sh->command == STREAM_QUIT)
+			break;
+		peer_obey(&p);
 	}
 	region_close(&p.buf);
 	ep_close(&p.ep);
@@ -190,27 +186,29 @@ static __attribute__((noreturn)) void peer_run(struct stream_shared *sh,
 
 /* ---- the owner ------------------------------------------------------- */
 
+static void stream_ask(struct stream *s, enum stream_command command)
+{
+	s->sh->command = command;
+	word_set(&s->sh->asked, s->sh->asked + 1);
+}
+
+static void stream_answered(struct stream *s)
+{
+	word_wait(&s->sh->answered, s->sh->asked);
+}
+
 void stream_open(struct stream *s)
 {
-	int to[2], from[2];
-
 	s->sh = mmap(NULL, sizeof(*s->sh), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(s->sh != MAP_FAILED, "%s", strerror(errno));
-	CHECK(!pipe(to) && !pipe(from), "%s", strerror(errno));
+	s->sh->asked = 1;
 	fflush(stdout);
 	s->pid = fork();
 	CHECK(s->pid >= 0, "%s", strerror(errno));
-	if (!s->pid) {
-		close(to[1]);
-		close(from[0]);
-		peer_run(s->sh, to[0], from[1]);
-	}
-	close(to[0]);
-	close(from[1]);
-	s->to = to[1];
-	s->from = from[0];
-	CHECK(hear(s->from), "no peer");
+	if (!s->pid)
+		peer_run(s->sh);
+	stream_answered(s);
 }
 
 /* The peer has closed all it had, too */
@@ -218,20 +216,20 @@ void stream_close(struct stream *s)
 {
 	int status;
 
-	close(s->to);
+	stream_ask(s, STREAM_QUIT);
 	CHECK(waitpid(s->pid, &status, 0) == s->pid && !status, "status %#x",
 	      status);
-	close(s->from);
 	munmap(s->sh, sizeof(*s->sh));
 }
 
 void stream_connect(struct stream *s, struct endpoint *o)
 {
 	o->psn += 0x1000;
+	s->sh->peer.mtu = o->mtu;
 	end_connect(o, &s->sh->peer);
 	end_fill(&s->sh->owner, o);
-	say(s->to);
-	CHECK(hear(s->from), "the peer is gone");
+	stream_ask(s, STREAM_CONNECT);
+	stream_answered(s);
 }
 
 void stream_start(struct stream *s, const struct stream_order *order)
@@ -239,36 +237,28 @@ void stream_start(struct stream *s, const struct stream_order *order)
 	s->sh->order = *order;
 	s->sh->ended = 0;
 	s->sh->status = IBV_WC_SUCCESS;
-	say(s->to);
-}
-
-/*
- * A turn of a loop that waits for what another process does at this moment. To
- * sleep would take far longer; on a single processor it gets this one.
- */
-void stream_spin(unsigned int *spins)
-{
-	if (++*spins % 20000 == 0)
-		sched_yield();
+	s->sh->abort = false;
+	stream_ask(s, STREAM_START);
 }
 
 /* Until so many requests have ended */
 void stream_flowing(struct stream *s, unsigned int ended)
 {
-	unsigned int spins = 0;
+	struct spin spin = {};
 
 	while (__atomic_load_n(&s->sh->ended, __ATOMIC_ACQUIRE) < ended)
-		stream_spin(&spins);
+		spin_turn(&spin);
 }
 
+/* When nobody answers any more: let the peer flush what it has posted */
 void stream_abort(struct stream *s)
 {
-	say(s->to);
+	__atomic_store_n(&s->sh->abort, true, __ATOMIC_RELEASE);
 }
 
 /* The end of all that was posted; returns @status */
 enum ibv_wc_status stream_join(struct stream *s)
 {
-	CHECK(hear(s->from), "the peer is gone");
+	stream_answered(s);
 	return s->sh->status;
 }

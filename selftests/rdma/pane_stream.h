@@ -2,7 +2,9 @@
 /*
  * Peers that stream through a window until they are refused. Each is a process
  * of its own, so that it runs beside the owner everywhere: on user-mode Linux
- * the threads of a process never run at the same time.
+ * the threads of a process never run at the same time. The two wait for each
+ * other in loops, for the same reason: that one wakes the other would take a
+ * clock tick there.
  */
 #ifndef PANE_STREAM_H
 #define PANE_STREAM_H
@@ -21,6 +23,7 @@ struct stream_end {
 	union ibv_gid gid;
 	uint32_t qpn;
 	uint32_t psn;
+	enum ibv_mtu mtu;
 };
 
 /**
@@ -45,12 +48,22 @@ struct stream_order {
 	unsigned int inv_at;
 };
 
+enum stream_command {
+	STREAM_CONNECT,		/* to @owner */
+	STREAM_START,		/* @order, until all of it has ended */
+	STREAM_QUIT,
+};
+
 /**
  * struct stream_shared - what both processes see
  * @buf: peer's memory: what it writes comes from it, what it reads goes there
  * @peer: its endpoint
  * @owner: endpoint to connect to
  * @order: what to do
+ * @command: what the peer does next, when
+ * @asked: changes; and when it is done
+ * @answered: follows
+ * @abort: the peer shall move its QP to ERR
  * @ended: requests that have ended in this round
  * @status: how the first one ended that has not succeeded; or success
  */
@@ -59,6 +72,10 @@ struct stream_shared {
 	struct stream_end peer;
 	struct stream_end owner;
 	struct stream_order order;
+	enum stream_command command;
+	unsigned int asked;
+	unsigned int answered;
+	bool abort;
 	unsigned int ended;
 	enum ibv_wc_status status;
 };
@@ -67,14 +84,10 @@ struct stream_shared {
  * struct stream - a peer, for the owner
  * @sh: shared
  * @pid: of its process
- * @to: to tell it to go on
- * @from: to be told that it has
  */
 struct stream {
 	struct stream_shared *sh;
 	pid_t pid;
-	int to;
-	int from;
 };
 
 void stream_open(struct stream *s);
@@ -84,10 +97,7 @@ void stream_close(struct stream *s);
 void stream_connect(struct stream *s, struct endpoint *o);
 void stream_start(struct stream *s, const struct stream_order *order);
 void stream_flowing(struct stream *s, unsigned int ended);
-/* Move the peer's QP to ERR: nobody answers any more */
 void stream_abort(struct stream *s);
 enum ibv_wc_status stream_join(struct stream *s);
-
-void stream_spin(unsigned int *spins);
 
 #endif

@@ -164,6 +164,12 @@ int ep_post(struct endpoint *ep, const struct req *reqs, unsigned int num);
 int ep_post_recv(struct endpoint *ep, uint64_t id, void *addr, uint32_t len,
 		 uint32_t lkey);
 
+struct spin {
+	unsigned int turns;
+	int64_t end_ms;
+};
+
+void spin_turn(struct spin *spin);
 void cq_wait(struct ibv_cq *cq, struct ibv_wc *wc);
 void cq_spin(struct ibv_cq *cq, struct ibv_wc *wc);
 void cq_expect(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status,

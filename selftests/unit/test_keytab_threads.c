@@ -29,7 +29,7 @@ static struct pane_keytab tab;
 static struct object objects[PANE_KEYTAB_MAX];
 /* 1 while a slot is handed out */
 static u8 taken[PANE_KEYTAB_MAX];
-/* numbers of slots that were handed out lately */
+/* slots that were handed out lately */
 static u32 recent[NUM_RECENT];
 static bool stop;
 static unsigned long found_owner;
@@ -43,7 +43,7 @@ static u32 take(struct unit_rng *rng)
 	index = pane_keytab_index(&tab, slotno);
 	WRITE_ONCE(objects[slotno].index, index);
 	pane_slot_set(&tab, slotno, PANE_SLOT_QP, &objects[slotno]);
-	WRITE_ONCE(recent[unit_below(rng, NUM_RECENT)], index);
+	WRITE_ONCE(recent[unit_below(rng, NUM_RECENT)], slotno);
 	return slotno;
 }
 
@@ -120,10 +120,13 @@ static void *reader(void *number)
 	struct unit_rng rng = { unit_seed() + 100 + (uintptr_t)number };
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
-		/* numbers that somebody has, and any number at all */
-		look_up(READ_ONCE(recent[unit_below(&rng, NUM_RECENT)]));
+		u32 slotno = READ_ONCE(recent[unit_below(&rng, NUM_RECENT)]);
+
+		/* numbers that somebody has, or will have, and any at all */
+		look_up(pane_keytab_index(&tab, slotno));
 		look_up(unit_below(&rng, PANE_PERM_SIZE));
-		look_up_locked(READ_ONCE(recent[unit_below(&rng, NUM_RECENT)]));
+		slotno += unit_below(&rng, 64);
+		look_up_locked(pane_keytab_index(&tab, slotno));
 		if (unit_below(&rng, 256) == 0)
 			sched_yield();
 	}

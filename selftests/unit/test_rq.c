@@ -5,6 +5,7 @@
 #include <linux/kernel.h>
 
 #include "rq.h"
+#include "shim/shim.h"
 #include "unit.h"
 
 #define SLOTS	8
@@ -229,6 +230,43 @@ static void test_random(void)
 	end_rq();
 }
 
+/* ---- slots that change meanwhile --------------------------------------- */
+
+static struct unit_rng scribble_rng;
+
+/* Between two steps of the copy the whole ring becomes something else. */
+static void scribble_now(void)
+{
+	u32 i, j;
+
+	for (i = 0; i < SLOTS; i++) {
+		slot(i)->num_sge = U32_MAX;
+		slot(i)->reserved = 1;
+		slot(i)->wr_id = 0;
+		for (j = 0; j < MAX_SGE; j++)
+			slot(i)->sge[j].length = unit_random(&scribble_rng);
+	}
+}
+
+static void test_change(void)
+{
+	u32 i, num_sge;
+
+	scribble_rng.state = unit_seed();
+	make_rq(0);
+	for (i = 1; i < 1000; i++) {
+		num_sge = i % (MAX_SGE + 1);
+		post(i, num_sge, 5);
+		shim_at_barrier = scribble_now;
+		CHECK_EQ(pane_rq_take(&rq, to), PANE_RQ_TAKEN);
+		shim_at_barrier = NULL;
+		CHECK_EQ(to->wr_id, i);
+		CHECK_EQ(to->num_sge, num_sge);
+		check_copy();
+	}
+	end_rq();
+}
+
 static bool stop;
 static unsigned long scribbled;
 
@@ -279,7 +317,8 @@ static const struct unit_test tests[] = {
 	{ "too many elements", test_too_many_elements },
 	{ "reserved member", test_reserved },
 	{ "random slots", test_random },
-	{ "slots that change meanwhile", test_scribbler },
+	{ "slots that change between two steps", test_change },
+	{ "slots that change at any time", test_scribbler },
 };
 
 int main(void)

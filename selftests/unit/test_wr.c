@@ -12,6 +12,7 @@
 #include "mr.h"
 #include "mw.h"
 #include "pane.h"
+#include "shim/shim.h"
 #include "unit.h"
 #include "wr.h"
 
@@ -737,6 +738,72 @@ static void test_room(void)
 
 /* ---- a ring that changes meanwhile ------------------------------------- */
 
+static struct unit_rng scribble_rng;
+
+/* Between two steps of the copy the whole ring becomes something else. */
+static void scribble_now(void)
+{
+	u32 i, j;
+
+	for (i = 0; i < SLOTS; i++) {
+		struct pane_sq_wqe *u = slot(i);
+
+		u->opcode = PANE_WR_BIND_MW1;
+		u->num_sge = 255;
+		u->flags = unit_random(&scribble_rng);
+		memset(&u->rdma, 0xff, sizeof(u->rdma));
+		for (j = 0; j < MAX_SGE; j++)
+			u->sge[j].length = unit_random(&scribble_rng) % 100;
+	}
+}
+
+/* All but the data comes from the slot as it was when it was copied. */
+static void check_changed(u8 op, bool is_inline, struct unit_rng *rng)
+{
+	struct pane_sq_wqe *u = slot(qp.sq.prod), was;
+	struct pane_swqe *w;
+
+	fill_good(u, rng, op);
+	if (is_inline)
+		make_inline(u, MAX_INLINE);
+	memcpy(&was, u, sizeof(was));
+	shim_at_barrier = scribble_now;
+	w = fetch_one();
+	shim_at_barrier = NULL;
+
+	CHECK_EQ(w->state, PANE_SWQE_POSTED);
+	CHECK_EQ(w->op, op);
+	CHECK_EQ(w->flags, was.flags);
+	CHECK_EQ(w->num_sge, was.num_sge);
+	check_copied_op(w, &was);
+	if (is_inline)
+		CHECK_EQ(w->length, MAX_INLINE);
+	else if (!is_local(&rules[op]))
+		CHECK_EQ(w->length, sge_length(w->sge, w->num_sge));
+}
+
+static void check_changes(enum ib_qp_type type)
+{
+	struct unit_rng rng = { unit_seed() };
+	u32 op, i;
+
+	make_qp(type, 0);
+	for (op = 0; op < PANE_WR_USER_MAX; op++) {
+		if (!(rules[op].types & BIT(type)))
+			continue;
+		for (i = 0; i < 100; i++)
+			check_changed(op, i % 2 && rules[op].flags & INL, &rng);
+	}
+	end_qp();
+}
+
+static void test_change(void)
+{
+	scribble_rng.state = unit_seed() + 2;
+	check_changes(IB_QPT_RC);
+	check_changes(IB_QPT_UD);
+}
+
 static bool stop;
 static unsigned long scribbled;
 
@@ -910,7 +977,8 @@ static const struct unit_test tests[] = {
 	{ "nonsense counts", test_nonsense_count },
 	{ "nothing to fetch", test_nothing },
 	{ "room", test_room },
-	{ "slots that change meanwhile", test_scribbler },
+	{ "slots that change between two steps", test_change },
+	{ "slots that change at any time", test_scribbler },
 	{ "local operations", test_issue },
 	{ "fast registration", test_issue_reg },
 	{ "keys of requests that are dropped", test_discard },

@@ -14,6 +14,7 @@ struct kmem_cache {
 
 __thread unsigned int shim_cpu;
 __thread unsigned int shim_preempt_count;
+__thread void (*shim_at_barrier)(void);
 unsigned long shim_allocs_left = SHIM_NO_LIMIT;
 
 static u64 random_state;

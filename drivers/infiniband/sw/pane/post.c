@@ -232,8 +232,10 @@ int pane_post_bind_mw(struct pane_qp *qp, const struct pane_bind_mw *req,
 
 	if (qp->type != IB_QPT_RC)
 		return -EINVAL;
+	/* what the ring holds comes first */
 	if (pane_qp_sends(qp) || qp->state == IB_QPS_ERR)
-		pane_wr_fetch(qp);
+		while (pane_wr_fetch(qp))
+			;
 	err = post_send_ready(qp);
 	if (err)
 		return err;

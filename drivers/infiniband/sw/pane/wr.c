@@ -255,12 +255,15 @@ fail:
 		IB_WC_LOC_QP_OP_ERR, verr);
 }
 
+/* Requests taken at a time, so that the QP is not held too long */
+#define WR_FETCH_MAX	64
+
 /**
  * pane_wr_fetch - take new requests out of a user's send ring
  * @qp: the QP, entered
  *
- * As many as are there and fit. A number of requests that the ring cannot hold
- * is nonsense and ignored; it harms its writer only.
+ * Some, if there are any and they fit. A number of requests that the ring
+ * cannot hold is nonsense and ignored; it harms its writer only.
  *
  * Return: true if there were any
  */
@@ -276,7 +279,7 @@ bool pane_wr_fetch(struct pane_qp *qp)
 	room = sq->mask + 1 - (sq->prod - sq->cons);
 	if (avail > sq->mask + 1)
 		return false;
-	avail = min(avail, room);
+	avail = min3(avail, room, (u32)WR_FETCH_MAX);
 	if (!avail)
 		return false;
 

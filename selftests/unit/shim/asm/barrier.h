@@ -4,7 +4,12 @@
 
 #include <sched.h>
 
-#define smp_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#include <linux/compiler.h>
+
+#define smp_mb() do {					\
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	\
+	barrier();					\
+} while (0)
 #define smp_load_acquire(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, value) __atomic_store_n(p, value, __ATOMIC_RELEASE)
 

@@ -23,7 +23,17 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#define barrier() __asm__ __volatile__("" : : : "memory")
+/*
+ * A test can have a function called here, which does what another thread might
+ * do just then.
+ */
+extern __thread void (*shim_at_barrier)(void);
+
+#define barrier() do {					\
+	__asm__ __volatile__("" : : : "memory");	\
+	if (shim_at_barrier)				\
+		shim_at_barrier();			\
+} while (0)
 
 /* As in the kernel, what is reached through a pointer read is read after it. */
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_CONSUME)
