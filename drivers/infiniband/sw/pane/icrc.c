@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <linux/build_bug.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/string.h>
@@ -15,13 +16,17 @@ struct icrc_v4 {
 	struct iphdr ip;
 	struct udphdr udp;
 	struct pane_bth bth;
-} __packed __aligned(8);
+};
 
 struct icrc_v6 {
 	struct ipv6hdr ip;
 	struct udphdr udp;
 	struct pane_bth bth;
-} __packed __aligned(8);
+};
+
+/* not a byte of padding: all of it goes into the CRC */
+static_assert(sizeof(struct icrc_v4) == 20 + 8 + 12);
+static_assert(sizeof(struct icrc_v6) == 40 + 8 + 12);
 
 /* FECN, BECN and the six reserved bits beside the QP number */
 static void icrc_mask(struct udphdr *uh, struct pane_bth *bth)

@@ -113,12 +113,20 @@ static int keytab_grow(struct pane_keytab *tab, u32 capacity)
 	return err;
 }
 
-/* See which slots have rested long enough by now */
+/* Slots looked at by one allocation */
+#define KEYTAB_WAKE	16
+
+/*
+ * See which slots have rested long enough by now. Each allocation looks at
+ * more than one, which is enough to keep up, but at no more than a few: a
+ * million may have been freed at a time.
+ */
 static void keytab_wake(struct pane_keytab *tab)
 {
 	const struct pane_slot *slot;
+	unsigned int n;
 
-	while (tab->rested != tab->tail) {
+	for (n = 0; n < KEYTAB_WAKE && tab->rested != tab->tail; n++) {
 		slot = pane_keytab_at(tab, *keytab_free_at(tab, tab->rested));
 		if (tab->allocs - slot->freed_at < PANE_KEYTAB_QUARANTINE)
 			return;

@@ -10,6 +10,7 @@
 #include "pane.h"
 #include "qp.h"
 #include "sock.h"
+#include "tx.h"
 
 struct workqueue_struct *pane_wq;
 
@@ -22,6 +23,7 @@ static int __init pane_init(void)
 {
 	int err;
 
+	pane_tx_init();
 	pane_wq = alloc_workqueue("pane", WQ_HIGHPRI | WQ_MEM_RECLAIM |
 				  WQ_PERCPU, 0);
 	if (!pane_wq)

@@ -9,6 +9,7 @@
 #include <linux/ipv6.h>
 #include <linux/netfilter.h>
 #include <linux/udp.h>
+#include <net/busy_poll.h>
 #include <net/ipv6.h>
 
 #include "ack.h"
@@ -18,6 +19,7 @@
 #include "qp.h"
 #include "resp.h"
 #include "rx.h"
+#include "tx.h"
 
 /* ---- the packet by itself -------------------------------------------- */
 
@@ -116,12 +118,15 @@ static u32 rx_crc(const struct sk_buff *skb, u32 off, u32 len, u32 crc)
 }
 
 /*
- * A packet whose UDP checksum was never filled in has not left this host's
- * memory, and there is nothing its ICRC could tell.
+ * A packet that was made on this host and whose UDP checksum was never filled
+ * in has not left memory, and there is nothing its ICRC could tell. The
+ * checksum alone does not say so: a train that GRO has made of what came from
+ * the wire looks the same.
  */
 static bool rx_icrc_needed(const struct sk_buff *skb)
 {
-	return skb->ip_summed != CHECKSUM_PARTIAL;
+	return skb->ip_summed != CHECKSUM_PARTIAL || !pane_tx_made(skb) ||
+	       skb_napi_id(skb) >= MIN_NAPI_ID;
 }
 
 /*

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <linux/random.h>
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ip6_route.h>
@@ -19,6 +20,15 @@
 #define TX_TRAIN_BYTES	65000
 /* Bytes of payload from which on its CRC is taken while it is copied */
 #define TX_COPY_CRC_MIN	256
+
+/* In each packet made here; see pane_tx_made() */
+u32 pane_tx_mark __ro_after_init;
+
+void __init pane_tx_init(void)
+{
+	/* no packet has it by accident: what comes from elsewhere has zero */
+	pane_tx_mark = get_random_u32() | 1;
+}
 
 static u32 tx_pad(u32 len)
 {
@@ -70,8 +80,7 @@ static void tx_udp(struct udphdr *uh, const struct pane_av *av, u32 len)
 /*
  * The lengths of a packet that is complete. The UDP checksum is left to the
  * device, as for any datagram: it guards the packet on the way to the ICRC
- * check, and CHECKSUM_PARTIAL tells a receiver on this host that the packet
- * never left memory.
+ * check, and while it is CHECKSUM_PARTIAL the packet has not left memory.
  */
 static void tx_fill_lengths(struct sk_buff *skb)
 {
@@ -146,6 +155,7 @@ static bool tx_place_new(struct pane_qp *qp, struct pane_frame *f, u32 psn)
 	skb->ip_summed = CHECKSUM_PARTIAL;
 	skb->csum_start = skb_transport_header(skb) - skb->head;
 	skb->csum_offset = offsetof(struct udphdr, check);
+	skb_shinfo(skb)->tskey = pane_tx_mark;
 
 	*pane_tx_cb(skb) = (struct pane_tx_cb) {
 		.psn = psn,

@@ -90,6 +90,7 @@ struct pane_bth_fields {
 	bool solicited;
 };
 
+void pane_tx_init(void);
 bool pane_tx_begin(struct pane_qp *qp, const struct pane_av *av, u8 opcode,
 		   u32 len, const struct pane_bth_fields *bth,
 		   struct pane_frame *f);
@@ -98,6 +99,22 @@ u32 *pane_tx_copy_crc(struct pane_frame *f);
 void pane_tx_end(struct pane_qp *qp, struct pane_frame *f);
 void pane_tx_abort(struct pane_frame *f);
 bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn);
+
+extern u32 pane_tx_mark;
+
+/**
+ * pane_tx_made - was a packet made by this module, on this host?
+ * @skb: a packet that came in
+ *
+ * The mark is where the key of a transmit time stamp would be, of which these
+ * packets have none: it belongs to the data, so it goes with a packet through
+ * namespaces and queues, and not into a copy. Nothing but the ICRC depends on
+ * it, which has no secret either.
+ */
+static inline bool pane_tx_made(const struct sk_buff *skb)
+{
+	return skb_shinfo(skb)->tskey == pane_tx_mark;
+}
 
 /* A header behind the BTH */
 static inline void *pane_tx_hdr(const struct pane_frame *f, enum pane_hdr hdr)

@@ -236,6 +236,7 @@ static void wr_take(struct pane_qp *qp, struct pane_swqe *w,
 	w->length = 0;
 	w->num_pkts = 0;
 	w->in_flight = false;
+	w->vendor_err = PANE_VERR_NONE;
 	if (u.opcode >= PANE_WR_USER_MAX) {
 		verr = PANE_VERR_WQE_OPCODE;
 		goto fail;
