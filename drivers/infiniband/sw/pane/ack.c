@@ -162,7 +162,7 @@ static bool ack_place(struct pane_qp *qp, struct pane_swqe *w,
 	struct pane_sq *sq = &qp->sq;
 
 	if (sq->resp_psn != p->psn) {
-		pane_sgl_init(&sq->resp_sgl, w->sge, w->num_sge);
+		pane_sgl_init(&sq->resp_sgl, qp->pd, w->sge, w->num_sge);
 		pane_sgl_seek(&sq->resp_sgl, off);
 	}
 	sq->resp_psn = pane_psn_add(p->psn, 1);
@@ -205,7 +205,7 @@ static void ack_atomic(struct pane_qp *qp, const struct pane_pkt *p)
 
 	if (!w)
 		return;
-	pane_sgl_init(&sgl, w->sge, w->num_sge);
+	pane_sgl_init(&sgl, qp->pd, w->sge, w->num_sge);
 	if (!pane_sgl_put(qp, &sgl, &orig, sizeof(orig))) {
 		pane_count(qp->dev, local_prot_err);
 		w->vendor_err = PANE_VERR_LKEY;

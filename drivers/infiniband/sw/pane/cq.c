@@ -119,6 +119,11 @@ void pane_cq_forget(struct pane_cq *cq, u32 qpn)
 	spin_unlock_bh(&cq->lock);
 }
 
+static void cq_notify_work(struct work_struct *work)
+{
+	pane_cq_notify(container_of(work, struct pane_cq, notify_work));
+}
+
 static void cq_error_work(struct work_struct *work)
 {
 	struct pane_cq *cq = container_of(work, struct pane_cq, error_work);
@@ -231,6 +236,7 @@ int pane_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return -ENOMEM;
 
 	spin_lock_init(&cq->lock);
+	INIT_WORK(&cq->notify_work, cq_notify_work);
 	INIT_WORK(&cq->error_work, cq_error_work);
 	count = cq_count(attr->cqe);
 	cq->mask = count - 1;
@@ -255,6 +261,7 @@ int pane_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct pane_cq *cq = to_pane_cq(ibcq);
 
 	wait_var_event(&cq->notifying, !atomic_read(&cq->notifying));
+	cancel_work_sync(&cq->notify_work);
 	cancel_work_sync(&cq->error_work);
 	cq_free(cq);
 	atomic_dec(&dev->num_cq);

@@ -53,6 +53,7 @@ static inline void pane_wc_init(struct pane_wc *wc, u64 wr_id,
  * @ring_map: mapping of @ring
  * @ctl_map: mapping of @ctl
  * @notifying: completion handlers running or about to; destroy waits for 0
+ * @notify_work: calls the handler for who could not
  * @error_work: raises IB_EVENT_CQ_ERR
  */
 struct pane_cq {
@@ -69,6 +70,7 @@ struct pane_cq {
 	struct pane_umap *ring_map;
 	struct pane_umap *ctl_map;
 	atomic_t notifying;
+	struct work_struct notify_work;
 	struct work_struct error_work;
 };
 

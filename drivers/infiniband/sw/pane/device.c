@@ -15,11 +15,19 @@
 #include "netdev.h"
 #include "pane.h"
 #include "qp.h"
+#include "srq.h"
 #include "umap.h"
 #include "wire.h"
 #include "wr.h"
 
 /* ---- attributes ------------------------------------------------------ */
+
+/* Exactly one kind at a time (o10-37.2.31) */
+static u64 device_mw2_cap(const struct pane_dev *dev)
+{
+	return READ_ONCE(dev->mw2) == 'A' ? IB_DEVICE_MEM_WINDOW_TYPE_2A :
+					    IB_DEVICE_MEM_WINDOW_TYPE_2B;
+}
 
 static int pane_query_device(struct ib_device *ibdev,
 			     struct ib_device_attr *attr,
@@ -39,8 +47,9 @@ static int pane_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_XRC |
 				 IB_DEVICE_MEM_WINDOW |
-				 IB_DEVICE_MEM_WINDOW_TYPE_2B;
+				 device_mw2_cap(dev);
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = PAGE_MASK;
@@ -51,6 +60,9 @@ static int pane_query_device(struct ib_device *ibdev,
 	attr->max_sge_rd = PANE_MAX_SGE;
 	attr->max_cq = PANE_MAX_CQ;
 	attr->max_cqe = PANE_MAX_CQE;
+	attr->max_srq = PANE_MAX_SRQ;
+	attr->max_srq_wr = PANE_MAX_SRQ_WR;
+	attr->max_srq_sge = PANE_MAX_SGE;
 	attr->max_mr = PANE_MAX_MR;
 	attr->max_mw = PANE_MAX_MW;
 	attr->max_pd = PANE_MAX_PD;
@@ -170,6 +182,16 @@ static int pane_query_ucontext(struct ib_ucontext *ibuc,
 	return 0;
 }
 
+static int pane_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	return ib_no_udata_io(udata);
+}
+
+static int pane_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	return 0;
+}
+
 static int pane_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	return ib_no_udata_io(udata);
@@ -179,6 +201,62 @@ static int pane_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	return 0;
 }
+
+/* ---- what type 2 windows are ----------------------------------------- */
+
+static struct pane_dev *device_of(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct pane_dev, ibdev);
+}
+
+static ssize_t mw_type2_show(struct device *device,
+			     struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "2%c\n", READ_ONCE(device_of(device)->mw2));
+}
+
+static int device_set_mw2(struct pane_dev *dev, char mw2)
+{
+	int err = 0;
+
+	mutex_lock(&dev->mw2_lock);
+	if (dev->mw2 != mw2 && dev->num_mw2) {
+		err = -EBUSY;
+	} else {
+		WRITE_ONCE(dev->mw2, mw2);
+		/* the core answers from its copy */
+		dev->ibdev.attrs.device_cap_flags &=
+			~(IB_DEVICE_MEM_WINDOW_TYPE_2A |
+			  IB_DEVICE_MEM_WINDOW_TYPE_2B);
+		dev->ibdev.attrs.device_cap_flags |= device_mw2_cap(dev);
+	}
+	mutex_unlock(&dev->mw2_lock);
+	return err;
+}
+
+static ssize_t mw_type2_store(struct device *device,
+			      struct device_attribute *attr, const char *buf,
+			      size_t len)
+{
+	int err = -EINVAL;
+
+	if (sysfs_streq(buf, "2A"))
+		err = device_set_mw2(device_of(device), 'A');
+	else if (sysfs_streq(buf, "2B"))
+		err = device_set_mw2(device_of(device), 'B');
+	return err ?: len;
+}
+
+static DEVICE_ATTR_RW(mw_type2);
+
+static struct attribute *pane_attrs[] = {
+	&dev_attr_mw_type2.attr,
+	NULL
+};
+
+static const struct attribute_group pane_attr_group = {
+	.attrs = pane_attrs,
+};
 
 /* ---- registration ---------------------------------------------------- */
 
@@ -206,18 +284,23 @@ static const struct ib_device_ops pane_device_ops = {
 	.alloc_mw = pane_alloc_mw,
 	.alloc_pd = pane_alloc_pd,
 	.alloc_ucontext = pane_alloc_ucontext,
+	.alloc_xrcd = pane_alloc_xrcd,
 	.create_ah = pane_create_ah,
 	.create_cq = pane_create_cq,
 	.create_qp = pane_create_qp,
+	.create_srq = pane_create_srq,
 	.create_user_ah = pane_create_ah,
 	.dealloc_driver = pane_dealloc_driver,
 	.dealloc_mw = pane_dealloc_mw,
 	.dealloc_pd = pane_dealloc_pd,
 	.dealloc_ucontext = pane_dealloc_ucontext,
+	.dealloc_xrcd = pane_dealloc_xrcd,
 	.dereg_mr = pane_dereg_mr,
 	.destroy_ah = pane_destroy_ah,
 	.destroy_cq = pane_destroy_cq,
 	.destroy_qp = pane_destroy_qp,
+	.destroy_srq = pane_destroy_srq,
+	.device_group = &pane_attr_group,
 	.disassociate_ucontext = pane_disassociate_ucontext,
 	.get_dma_mr = pane_get_dma_mr,
 	.get_hw_stats = pane_get_hw_stats,
@@ -227,15 +310,18 @@ static const struct ib_device_ops pane_device_ops = {
 	.mmap = pane_mmap,
 	.mmap_free = pane_mmap_free,
 	.modify_qp = pane_modify_qp,
+	.modify_srq = pane_modify_srq,
 	.poll_cq = pane_poll_cq,
 	.post_recv = pane_post_recv,
 	.post_send = pane_post_send,
+	.post_srq_recv = pane_post_srq_recv,
 	.query_ah = pane_query_ah,
 	.query_device = pane_query_device,
 	.query_gid = pane_query_gid,
 	.query_pkey = pane_query_pkey,
 	.query_port = pane_query_port,
 	.query_qp = pane_query_qp,
+	.query_srq = pane_query_srq,
 	.query_ucontext = pane_query_ucontext,
 	.reg_user_mr = pane_reg_user_mr,
 	.req_notify_cq = pane_req_notify_cq,
@@ -247,7 +333,9 @@ static const struct ib_device_ops pane_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, pane_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, pane_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, pane_ibqp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, pane_ibsrq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, pane_ucontext, ibuc),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, pane_xrcd, ibxrcd),
 };
 
 /* Interfaces without an address of their own exist, GUIDs of zero must not */
@@ -267,6 +355,8 @@ static int device_init(struct pane_dev *dev, struct net_device *ndev)
 	int err;
 
 	INIT_LIST_HEAD(&dev->node);
+	mutex_init(&dev->mw2_lock);
+	dev->mw2 = 'B';
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	device_set_guid(dev, ndev);
 	dev->stats = alloc_percpu(struct pane_stats);

@@ -18,6 +18,7 @@
 #ifndef PANE_GRANT_H
 #define PANE_GRANT_H
 
+#include <linux/in6.h>
 #include <linux/percpu.h>
 #include <linux/preempt.h>
 #include <linux/types.h>
@@ -33,24 +34,29 @@ struct pane_pd;
  * @gen: of the slot when this was published
  * @access: IB_ACCESS_ rights
  * @is_mw: a window's; else a region's
+ * @xrc: a type 2 window's that was bound on an XRC QP, see @peer
  * @qpn: the only QP that may use it, or 0 for any of @pd
- * @pd: protection domain
+ * @pd: protection domain; NULL if it does not matter (type 2A)
  * @mr: where the pages are
  * @addr: first byte, as requests name it
  * @length: bytes
  * @offset: first byte, counted from the start of the region's pages
+ * @peer: with @xrc: an XRC QP that sends cannot receive, so XRC QPs that
+ *        receive from the same peer stand for it
  */
 struct pane_grant {
 	u32 key;
 	u32 gen;
 	u16 access;
 	bool is_mw;
+	bool xrc;
 	u32 qpn;
 	struct pane_pd *pd;
 	struct pane_mr *mr;
 	u64 addr;
 	u64 length;
 	u64 offset;
+	struct in6_addr peer;
 };
 
 DECLARE_PER_CPU(const struct pane_grant *, pane_grant_held);

@@ -39,14 +39,14 @@ enum pane_slot_kind {
 	PANE_SLOT_FREE,
 	PANE_SLOT_MR,
 	PANE_SLOT_MW,
-	PANE_SLOT_QP,
+	PANE_SLOT_NUM,
 };
 
 /**
  * struct pane_slot - one place of a table
  * @grant: what the number opens at this moment, NULL for nothing; read on the
  *         data path as grant.h says
- * @owner: the object; slot lock, and RCU for PANE_SLOT_QP
+ * @owner: the object; slot lock, and RCU for PANE_SLOT_NUM
  * @gen: counts the grants published here: (slot, gen) names one of them
  * @freed_at: value of the table's allocation count when the slot came back
  * @kind: enum pane_slot_kind; slot lock

@@ -4,11 +4,12 @@
 #include <linux/workqueue.h>
 #include <rdma/rdma_netlink.h>
 
+#include "debugfs.h"
 #include "device.h"
 #include "grant.h"
 #include "netdev.h"
+#include "num.h"
 #include "pane.h"
-#include "qp.h"
 #include "sock.h"
 #include "tx.h"
 
@@ -31,22 +32,23 @@ static int __init pane_init(void)
 	err = pane_grant_cache_init();
 	if (err)
 		goto err_wq;
-	err = pane_qp_table_init();
+	err = pane_num_init();
 	if (err)
 		goto err_cache;
 	err = pane_sock_init();
 	if (err)
-		goto err_table;
+		goto err_num;
 	err = pane_netdev_init();
 	if (err)
 		goto err_sock;
+	pane_debugfs_init();
 	rdma_link_register(&pane_link_ops);
 	return 0;
 
 err_sock:
 	pane_sock_exit();
-err_table:
-	pane_qp_table_exit();
+err_num:
+	pane_num_exit();
 err_cache:
 	pane_grant_cache_exit();
 err_wq:
@@ -58,11 +60,12 @@ static void __exit pane_exit(void)
 {
 	rdma_link_unregister(&pane_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)RDMA_DRIVER_PANE);
+	pane_debugfs_exit();
 	pane_netdev_exit();
 	pane_sock_exit();
 	/* QPs and address handles are freed after a grace period */
 	rcu_barrier();
-	pane_qp_table_exit();
+	pane_num_exit();
 	pane_grant_cache_exit();
 	destroy_workqueue(pane_wq);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <linux/atomic.h>
 #include <linux/minmax.h>
+#include <net/ipv6.h>
 
 #include "icrc.h"
 #include "mem.h"
@@ -12,11 +13,10 @@
 /* ---- local keys ------------------------------------------------------ */
 
 /* Rules for a local key; windows have none (they are remote only) */
-static bool local_ok(const struct pane_grant *g, const struct pane_qp *qp,
+static bool local_ok(const struct pane_grant *g, const struct ib_pd *pd,
 		     const struct pane_sge *sge, bool write)
 {
-	return g->key == sge->lkey && !g->is_mw &&
-	       g->pd == to_pane_pd(qp->pd) &&
+	return g->key == sge->lkey && !g->is_mw && &g->pd->ibpd == pd &&
 	       (!write || (g->access & IB_ACCESS_LOCAL_WRITE)) &&
 	       pane_range_contains(g->addr, g->length, sge->addr, sge->length);
 }
@@ -38,7 +38,7 @@ static const struct pane_grant *local_hold(struct pane_qp *qp,
 	g = sgl->ref.slot ? pane_grant_hold(sgl->ref.slot) : NULL;
 	if (!g)
 		return NULL;
-	if (local_ok(g, qp, sge, write))
+	if (local_ok(g, sgl->pd, sge, write))
 		return g;
 	pane_grant_drop();
 	return NULL;
@@ -205,18 +205,27 @@ bool pane_sgl_put(struct pane_qp *qp, struct pane_sgl *sgl, const void *src,
 /* ---- remote keys ----------------------------------------------------- */
 
 /*
- * May @qp use the grant by this key? A window's rule (A3) is in the grant: a
- * bound type 2 window names its QP.
+ * A bound type 2 window names its QP. One that was bound on an XRC QP, which
+ * only sends, is for what its peer sends to our XRC QPs that receive.
  */
+static bool remote_qp_ok(const struct pane_grant *g, const struct pane_qp *qp)
+{
+	if (!g->qpn || g->qpn == qp->qpn)
+		return true;
+	return g->xrc && qp->type == IB_QPT_XRC_TGT &&
+	       ipv6_addr_equal(&g->peer, &qp->av.daddr);
+}
+
+/* May @qp use the grant by this key? A window's rule (A3) is in the grant. */
 static enum pane_access remote_check(const struct pane_grant *g,
 				     const struct pane_qp *qp, u32 rkey,
 				     int access, u64 va, u64 len)
 {
 	if (g->key != rkey)
 		return PANE_ACCESS_KEY;
-	if (g->pd != to_pane_pd(qp->pd))
+	if (g->pd && &g->pd->ibpd != qp->resp.pd)
 		return PANE_ACCESS_PD;
-	if (g->qpn && g->qpn != qp->qpn)
+	if (!remote_qp_ok(g, qp))
 		return PANE_ACCESS_QP;
 	if (access & ~(int)g->access)
 		return PANE_ACCESS_RIGHTS;

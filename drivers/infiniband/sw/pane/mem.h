@@ -13,6 +13,7 @@
 
 #include "grant.h"
 
+struct ib_pd;
 struct pane_qp;
 
 /* Why an access was refused, in the order of the checks (A2 to A6) */
@@ -43,6 +44,7 @@ struct pane_keyref {
 
 /**
  * struct pane_sgl - a gather or scatter list and a place in it
+ * @pd: protection domain of its elements
  * @sge: its elements
  * @num: how many
  * @cur: element the place is in
@@ -50,6 +52,7 @@ struct pane_keyref {
  * @ref: the region that element was last found in
  */
 struct pane_sgl {
+	struct ib_pd *pd;
 	const struct pane_sge *sge;
 	u32 num;
 	u32 cur;
@@ -57,9 +60,10 @@ struct pane_sgl {
 	struct pane_keyref ref;
 };
 
-static inline void pane_sgl_init(struct pane_sgl *sgl,
+static inline void pane_sgl_init(struct pane_sgl *sgl, struct ib_pd *pd,
 				 const struct pane_sge *sge, u32 num)
 {
+	sgl->pd = pd;
 	sgl->sge = sge;
 	sgl->num = num;
 	sgl->cur = 0;

@@ -5,6 +5,7 @@
  */
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "grant.h"
@@ -59,6 +60,28 @@ static u32 key_new(struct pane_dev *dev, u32 slotno)
 
 /* ---- allocation ------------------------------------------------------ */
 
+static int mw_quota_take(struct pane_dev *dev, enum ib_mw_type type)
+{
+	if (!pane_quota_take(&dev->num_mw, PANE_MAX_MW))
+		return -ENOMEM;
+	if (type == IB_MW_TYPE_2) {
+		mutex_lock(&dev->mw2_lock);
+		dev->num_mw2++;
+		mutex_unlock(&dev->mw2_lock);
+	}
+	return 0;
+}
+
+static void mw_quota_give(struct pane_dev *dev, enum ib_mw_type type)
+{
+	if (type == IB_MW_TYPE_2) {
+		mutex_lock(&dev->mw2_lock);
+		dev->num_mw2--;
+		mutex_unlock(&dev->mw2_lock);
+	}
+	atomic_dec(&dev->num_mw);
+}
+
 /**
  * pane_alloc_mw - ibv_alloc_mw()
  * @ibmw: the window; its type was checked by the core
@@ -75,11 +98,12 @@ int pane_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	err = ib_no_udata_io(udata);
 	if (err)
 		return err;
-	if (!pane_quota_take(&dev->num_mw, PANE_MAX_MW))
-		return -ENOMEM;
+	err = mw_quota_take(dev, ibmw->type);
+	if (err)
+		return err;
 	err = pane_keytab_alloc(&dev->keys, &mw->slotno);
 	if (err) {
-		atomic_dec(&dev->num_mw);
+		mw_quota_give(dev, ibmw->type);
 		return err;
 	}
 
@@ -118,7 +142,7 @@ int pane_dealloc_mw(struct ib_mw *ibmw)
 	slot_unlock(dev, slotno);
 
 	pane_keytab_free(&dev->keys, slotno);
-	atomic_dec(&dev->num_mw);
+	mw_quota_give(dev, ibmw->type);
 	return 0;
 }
 
@@ -239,6 +263,7 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 					      struct pane_grant *w)
 {
 	struct pane_mw *mw = bind_find_mw(slot, IB_MW_TYPE_2);
+	struct pane_dev *dev = qp->dev;
 	enum pane_vendor_err verr;
 
 	if (!mw)
@@ -262,6 +287,10 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 	spin_unlock_bh(&qp->mw_lock);
 	w->key = mw->key;
 	w->qpn = qp->qpn;
+	w->xrc = qp->type == IB_QPT_XRC_INI;
+	w->peer = qp->av.daddr;
+	if (dev->mw2 == 'A')
+		w->pd = NULL;	/* only the QP's number counts */
 	pane_grant_replace(slot, w);
 	return PANE_VERR_NONE;
 }
@@ -406,6 +435,17 @@ enum pane_vendor_err pane_mw_bind_type1(struct pane_qp *qp,
 
 /* ---- invalidation ---------------------------------------------------- */
 
+/* Was the window bound on this QP, or on the one it stands for (grant.h)? */
+static bool mw_is_bound_on(const struct pane_mw *mw, const struct pane_qp *qp)
+{
+	if (mw->qp == qp)
+		return true;
+	return qp->type == IB_QPT_XRC_TGT &&
+	       mw->qp->type == IB_QPT_XRC_INI &&
+	       ipv6_addr_equal(&mw->qp->av.daddr, &qp->av.daddr) &&
+	       mw->ibmw.pd == qp->resp.pd;
+}
+
 /* A window, under its slot lock */
 static enum pane_vendor_err invalidate_mw(struct pane_qp *qp,
 					  struct pane_mw *mw, u32 key)
@@ -416,7 +456,7 @@ static enum pane_vendor_err invalidate_mw(struct pane_qp *qp,
 		return PANE_VERR_INV_KEY;
 	if (!mw->bound)
 		return PANE_VERR_INV_STATE;
-	if (mw->qp != qp)
+	if (!mw_is_bound_on(mw, qp))
 		return PANE_VERR_INV_QP;
 	mw_unbind(qp->dev, mw);
 	return PANE_VERR_NONE;
@@ -435,7 +475,7 @@ static enum pane_vendor_err invalidate_mr(struct pane_qp *qp,
 		return PANE_VERR_INV_STATE;
 	if (g->key != key)
 		return PANE_VERR_INV_KEY;
-	if (g->pd != to_pane_pd(qp->pd))
+	if (&g->pd->ibpd != qp->resp.pd)
 		return PANE_VERR_INV_PD;
 	if (!pane_mr_freeze(mr))
 		return PANE_VERR_INV_MR_BOUND;	/* o10-37.2.17 */

@@ -178,6 +178,18 @@ struct pane_dev *pane_netdev_find(struct net *net, const struct sk_buff *skb)
 	return NULL;
 }
 
+/* For every device that has an interface; they stay meanwhile (RTNL) */
+void pane_netdev_for_each(void (*fn)(struct pane_dev *dev, void *ctx),
+			  void *ctx)
+{
+	struct pane_dev *dev;
+
+	rtnl_lock();
+	list_for_each_entry(dev, &pane_devs, node)
+		fn(dev, ctx);
+	rtnl_unlock();
+}
+
 /* ---- what happens to it ---------------------------------------------- */
 
 static void netdev_state(struct pane_dev *dev, struct net_device *ndev)

@@ -17,6 +17,7 @@
 #ifndef PANE_H
 #define PANE_H
 
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
@@ -39,6 +40,8 @@
 #define PANE_MAX_MR		(1U << 20)
 #define PANE_MAX_MW		(1U << 20)
 #define PANE_MAX_PD		65536
+#define PANE_MAX_SRQ		65536
+#define PANE_MAX_SRQ_WR		32768
 #define PANE_MAX_AH		65536
 #define PANE_MAX_RD_ATOMIC	64
 #define PANE_MAX_FRMR_PAGES	1024
@@ -67,6 +70,10 @@
  * @num_mr: regions
  * @num_mw: windows
  * @num_cq: CQs
+ * @num_srq: SRQs
+ * @mw2_lock: guards the two that follow
+ * @mw2: 'A' or 'B': what type 2 windows are
+ * @num_mw2: how many there are; @mw2 changes only while there is none
  */
 struct pane_dev {
 	struct ib_device ibdev;
@@ -86,6 +93,10 @@ struct pane_dev {
 	atomic_t num_mr;
 	atomic_t num_mw;
 	atomic_t num_cq;
+	atomic_t num_srq;
+	struct mutex mw2_lock;
+	char mw2;
+	u32 num_mw2;
 };
 
 struct pane_ucontext {
@@ -94,6 +105,10 @@ struct pane_ucontext {
 
 struct pane_pd {
 	struct ib_pd ibpd;
+};
+
+struct pane_xrcd {
+	struct ib_xrcd ibxrcd;
 };
 
 static inline struct pane_dev *to_pane_dev(struct ib_device *ibdev)

@@ -7,6 +7,7 @@
 #include "pane.h"
 #include "req.h"
 #include "resp.h"
+#include "rq.h"
 #include "wr.h"
 
 /* ---- sending --------------------------------------------------------- */
@@ -230,7 +231,7 @@ int pane_post_bind_mw(struct pane_qp *qp, const struct pane_bind_mw *req,
 	struct pane_swqe *w;
 	int err;
 
-	if (qp->type != IB_QPT_RC)
+	if (!(pane_wr_table[PANE_WR_BIND_MW1].qp_types & BIT(qp->type)))
 		return -EINVAL;
 	/* what the ring holds comes first */
 	if (pane_qp_sends(qp) || qp->state == IB_QPS_ERR)
@@ -250,30 +251,6 @@ int pane_post_bind_mw(struct pane_qp *qp, const struct pane_bind_mw *req,
 }
 
 /* ---- receiving ------------------------------------------------------- */
-
-static int post_recv_one(struct pane_qp *qp, const struct ib_recv_wr *wr)
-{
-	struct pane_rq *rq = &qp->rq;
-	struct pane_rq_wqe *slot;
-	int i;
-
-	if (qp->krq_prod - rq->taken > rq->mask)
-		return -ENOMEM;
-	if (wr->num_sge > rq->max_sge)
-		return -EINVAL;
-	slot = rq->ring + (size_t)(qp->krq_prod & rq->mask) * rq->stride;
-	slot->wr_id = wr->wr_id;
-	slot->num_sge = wr->num_sge;
-	slot->reserved = 0;
-	for (i = 0; i < wr->num_sge; i++) {
-		slot->sge[i].addr = wr->sg_list[i].addr;
-		slot->sge[i].length = wr->sg_list[i].length;
-		slot->sge[i].lkey = wr->sg_list[i].lkey;
-	}
-	/* pairs with pane_rq_take() */
-	smp_store_release(&qp->krq_prod, qp->krq_prod + 1);
-	return 0;
-}
 
 /**
  * pane_post_recv - ib_post_recv(); user space has its ring
@@ -298,8 +275,10 @@ int pane_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 
 	may_send = post_enter(qp);
 	for (; wr; wr = wr->next) {
-		err = qp->state == IB_QPS_RESET || qp->state == PANE_QPS_DEAD ?
-		      -EINVAL : post_recv_one(qp, wr);
+		err = !pane_qp_has_rq(qp) || qp->state == IB_QPS_RESET ||
+		      qp->state == PANE_QPS_DEAD ?
+		      -EINVAL :
+		      pane_rq_post(&qp->rq, &qp->krq_prod, wr);
 		if (err) {
 			*bad_wr = wr;
 			break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
@@ -11,26 +12,13 @@
 #include "qp.h"
 #include "req.h"
 #include "resp.h"
+#include "srq.h"
 #include "tx.h"
 #include "umap.h"
 #include "wr.h"
 
 /* Turns a QP may have before what is left goes to the worker */
 #define QP_TURNS	8
-
-/* All QPs of all devices, so that a packet finds its QP without its device */
-static struct pane_keytab pane_qps;
-
-int pane_qp_table_init(void)
-{
-	return pane_keytab_init(&pane_qps, PANE_QPN_GSI + 1,
-				PANE_QPN_MULTICAST - 1, PANE_PERM_SIZE / 8);
-}
-
-void pane_qp_table_exit(void)
-{
-	pane_keytab_destroy(&pane_qps);
-}
 
 /**
  * pane_qp_find - the QP with a number
@@ -40,14 +28,9 @@ void pane_qp_table_exit(void)
  */
 struct pane_qp *pane_qp_find(u32 qpn)
 {
-	struct pane_slot *slot;
-	struct pane_qp *qp;
-	u32 slotno;
+	struct pane_num *num = pane_num_find(qpn, PANE_NUM_QP);
 
-	slot = pane_keytab_find(&pane_qps, qpn, &slotno);
-	/* pairs with pane_slot_set() */
-	qp = slot ? smp_load_acquire(&slot->owner) : NULL;
-	return qp && qp->qpn == qpn ? qp : NULL;
+	return num ? container_of(num, struct pane_qp, num) : NULL;
 }
 
 /* ---- entering and leaving -------------------------------------------- */
@@ -122,63 +105,81 @@ void pane_qp_purge_tx(struct pane_qp *qp)
  */
 void pane_qp_leave(struct pane_qp *qp)
 {
-	struct pane_cq *send_cq = NULL, *recv_cq = NULL;
+	struct pane_cq *notify[PANE_QP_NOTIFY];
+	u32 i, num;
 
 	qp_transmit(qp);
 
 	/* pane_cq_post() keeps a queue that is to be notified */
-	if (qp->notify_send)
-		send_cq = qp->send_cq;
-	if (qp->notify_recv)
-		recv_cq = qp->recv_cq;
-	qp->notify_send = false;
-	qp->notify_recv = false;
+	num = qp->num_notify;
+	memcpy(notify, qp->notify, num * sizeof(*notify));
+	qp->num_notify = 0;
 	if ((qp->more || qp->events) && qp->state != PANE_QPS_DEAD)
 		queue_work(pane_wq, &qp->work);
 	spin_unlock(&qp->lock);
 
-	if (send_cq)
-		pane_cq_notify(send_cq);
-	if (recv_cq)
-		pane_cq_notify(recv_cq);
+	for (i = 0; i < num; i++)
+		pane_cq_notify(notify[i]);
 	rcu_read_unlock();
 	local_bh_enable();
 }
 
+/*
+ * @cq's handler is to be called when we leave. Armed again before that: one
+ * call will do for both.
+ */
+static void qp_notify(struct pane_qp *qp, struct pane_cq *cq)
+{
+	u32 i;
+
+	for (i = 0; i < qp->num_notify; i++) {
+		if (qp->notify[i] == cq) {
+			atomic_dec(&cq->notifying);
+			return;
+		}
+	}
+	if (qp->num_notify < PANE_QP_NOTIFY)
+		qp->notify[qp->num_notify++] = cq;
+	else
+		queue_work(pane_wq, &cq->notify_work);
+}
+
 /**
- * pane_qp_complete - add a completion to one of a QP's queues
+ * pane_qp_post_wc - add a completion to a queue
  * @qp: the QP, entered
- * @cq: its send_cq or recv_cq
+ * @cq: the queue
  * @wc: the completion; what is the same for all of the QP is filled in
  * @solicited: raise an event for who waits for solicited ones only
+ *
+ * Return: enum pane_cq_result; after PANE_CQ_OVERRUN the QP must go to ERR
  */
-void pane_qp_complete(struct pane_qp *qp, struct pane_cq *cq,
-		      struct pane_wc *wc, bool solicited)
+enum pane_cq_result pane_qp_post_wc(struct pane_qp *qp, struct pane_cq *cq,
+				    struct pane_wc *wc, bool solicited)
 {
-	bool *notify = cq == qp->send_cq ? &qp->notify_send : &qp->notify_recv;
+	enum pane_cq_result result;
 
 	wc->cqe.qp_num = qp->qpn;
 	wc->qp = qp->ibqp;
-	switch (pane_cq_post(cq, wc, solicited)) {
-	case PANE_CQ_NOTIFY:
-		/* armed again before we left: one call will do for both */
-		if (*notify)
-			atomic_dec(&cq->notifying);
-		*notify = true;
-		break;
-	case PANE_CQ_OVERRUN:
+	result = pane_cq_post(cq, wc, solicited);
+	if (result == PANE_CQ_NOTIFY)
+		qp_notify(qp, cq);
+	return result;
+}
+
+/* As pane_qp_post_wc(), with all that follows */
+void pane_qp_complete(struct pane_qp *qp, struct pane_cq *cq,
+		      struct pane_wc *wc, bool solicited)
+{
+	if (pane_qp_post_wc(qp, cq, wc, solicited) == PANE_CQ_OVERRUN)
 		pane_qp_error(qp);
-		break;
-	case PANE_CQ_POSTED:
-		break;
-	}
 }
 
 /* What was not polled of the QP's completions is gone */
 void pane_qp_forget(struct pane_qp *qp)
 {
-	pane_cq_forget(qp->send_cq, qp->qpn);
-	if (qp->recv_cq != qp->send_cq)
+	if (qp->send_cq)
+		pane_cq_forget(qp->send_cq, qp->qpn);
+	if (qp->recv_cq && qp->recv_cq != qp->send_cq)
 		pane_cq_forget(qp->recv_cq, qp->qpn);
 }
 
@@ -232,25 +233,44 @@ struct qp_sizes {
 	u32 rq_stride;
 };
 
-static int qp_check_init(const struct pane_dev *dev,
-			 const struct ib_qp_init_attr *init, bool user)
+static bool qp_wants_recv_cq(const struct ib_qp_init_attr *init)
 {
-	const struct ib_qp_cap *cap = &init->cap;
+	return init->qp_type != IB_QPT_XRC_INI &&
+	       init->qp_type != IB_QPT_XRC_TGT;
+}
 
+static int qp_check_type(const struct ib_qp_init_attr *init, bool user)
+{
 	switch (init->qp_type) {
 	case IB_QPT_RC:
+	case IB_QPT_UC:
 	case IB_QPT_UD:
-		break;
+		return 0;
+	case IB_QPT_XRC_INI:
+		return init->srq ? -EINVAL : 0;
+	case IB_QPT_XRC_TGT:
+		return init->srq || !init->xrcd ? -EINVAL : 0;
 	case IB_QPT_GSI:
-		if (user || init->port_num != PANE_PORT)
-			return -EINVAL;
-		break;
+		return user || init->port_num != PANE_PORT ? -EINVAL : 0;
 	default:
 		return -EOPNOTSUPP;
 	}
+}
+
+static int qp_check_init(const struct ib_qp_init_attr *init, bool user)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+	int err = qp_check_type(init, user);
+
+	if (err)
+		return err;
 	if (init->create_flags)
 		return -EOPNOTSUPP;
-	if (init->srq || !init->send_cq || !init->recv_cq)
+	if (init->srq && init->srq->srq_type != IB_SRQT_BASIC)
+		return -EINVAL;
+	if (init->qp_type != IB_QPT_XRC_TGT && !init->send_cq)
+		return -EINVAL;
+	if (qp_wants_recv_cq(init) && !init->recv_cq)
 		return -EINVAL;
 	if (cap->max_send_wr > PANE_MAX_QP_WR ||
 	    cap->max_recv_wr > PANE_MAX_QP_WR ||
@@ -261,26 +281,49 @@ static int qp_check_init(const struct pane_dev *dev,
 	return 0;
 }
 
-static void qp_size(struct ib_qp_cap *cap, struct qp_sizes *s)
+static void qp_size_sq(struct ib_qp_cap *cap, struct qp_sizes *s)
 {
-	u32 send_sge = max(cap->max_send_sge, 1U);
-	u32 recv_sge = max(cap->max_recv_sge, 1U);
-	u32 sge_bytes = send_sge * sizeof(struct pane_sge);
+	u32 sge = max(cap->max_send_sge, 1U);
+	u32 bytes = max_t(u32, sge * sizeof(struct pane_sge),
+			  cap->max_inline_data);
 
 	s->sq_count = roundup_pow_of_two(max(cap->max_send_wr, 1U));
-	s->rq_count = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
-	s->sq_data = ALIGN(max(sge_bytes, cap->max_inline_data),
-			   sizeof(struct pane_sge));
-	s->sq_ring_stride = ALIGN(sizeof(struct pane_sq_wqe) + s->sq_data, 64);
+	s->sq_ring_stride = ALIGN(sizeof(struct pane_sq_wqe) + bytes, 64);
 	s->sq_data = s->sq_ring_stride - sizeof(struct pane_sq_wqe);
-	s->rq_stride = sizeof(struct pane_rq_wqe) +
-		       recv_sge * sizeof(struct pane_sge);
-
 	cap->max_send_wr = s->sq_count;
-	cap->max_recv_wr = s->rq_count;
-	cap->max_send_sge = send_sge;
-	cap->max_recv_sge = recv_sge;
+	cap->max_send_sge = sge;
 	cap->max_inline_data = min_t(u32, s->sq_data, PANE_MAX_INLINE);
+}
+
+static void qp_size_rq(struct ib_qp_cap *cap, struct qp_sizes *s)
+{
+	u32 sge = max(cap->max_recv_sge, 1U);
+
+	s->rq_count = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
+	s->rq_stride = sizeof(struct pane_rq_wqe) +
+		       sge * sizeof(struct pane_sge);
+	cap->max_recv_wr = s->rq_count;
+	cap->max_recv_sge = sge;
+}
+
+/* Queues that the QP does not have are empty */
+static void qp_size(const struct pane_qp *qp, struct ib_qp_cap *cap,
+		    struct qp_sizes *s)
+{
+	memset(s, 0, sizeof(*s));
+	if (pane_qp_has_sq(qp)) {
+		qp_size_sq(cap, s);
+	} else {
+		cap->max_send_wr = 0;
+		cap->max_send_sge = 0;
+		cap->max_inline_data = 0;
+	}
+	if (qp->recv_cq && !qp->srq) {
+		qp_size_rq(cap, s);
+	} else {
+		cap->max_recv_wr = 0;
+		cap->max_recv_sge = 0;
+	}
 }
 
 static int qp_init_sq(struct pane_qp *qp, const struct ib_qp_cap *cap,
@@ -288,6 +331,8 @@ static int qp_init_sq(struct pane_qp *qp, const struct ib_qp_cap *cap,
 {
 	struct pane_sq *sq = &qp->sq;
 
+	if (!s->sq_count)
+		return 0;
 	sq->stride = ALIGN(sizeof(struct pane_swqe) + s->sq_data, 8);
 	sq->mask = s->sq_count - 1;
 	sq->max_sge = cap->max_send_sge;
@@ -299,6 +344,8 @@ static int qp_init_sq(struct pane_qp *qp, const struct ib_qp_cap *cap,
 
 static int qp_init_kernel_rings(struct pane_qp *qp, const struct qp_sizes *s)
 {
+	if (!s->rq_count)
+		return 0;
 	qp->kring = kvcalloc(s->rq_count, s->rq_stride, GFP_KERNEL);
 	if (!qp->kring)
 		return -ENOMEM;
@@ -308,10 +355,32 @@ static int qp_init_kernel_rings(struct pane_qp *qp, const struct qp_sizes *s)
 	return 0;
 }
 
+static void qp_map_rings(struct pane_qp *qp,
+			 const struct pane_create_qp_resp *resp)
+{
+	void *mem = qp->map->mem;
+
+	qp->ctl = mem;
+	qp->ctl->sq_flags = PANE_NEED_DOORBELL;
+	if (resp->sq_count) {
+		qp->sq.ring = mem + resp->sq_offset;
+		qp->sq.ring_stride = resp->sq_stride;
+	}
+	if (resp->rq_count) {
+		qp->rq.ring = mem + resp->rq_offset;
+		qp->rq.prod = &qp->ctl->rq_prod;
+		qp->rq.cons = &qp->ctl->rq_cons;
+	}
+}
+
 static int qp_init_user_rings(struct pane_qp *qp, const struct ib_qp_cap *cap,
 			      const struct qp_sizes *s, struct ib_udata *udata)
 {
 	struct pane_create_qp_resp resp = {};
+
+	/* an XRC QP that receives has nothing to map */
+	if (!s->sq_count && !s->rq_count)
+		return ib_respond_udata(udata, resp);
 
 	resp.sq_offset = sizeof(struct pane_qp_ctl);
 	resp.sq_stride = s->sq_ring_stride;
@@ -320,19 +389,11 @@ static int qp_init_user_rings(struct pane_qp *qp, const struct ib_qp_cap *cap,
 	resp.rq_stride = s->rq_stride;
 	resp.rq_count = s->rq_count;
 	resp.max_inline = cap->max_inline_data;
-
 	qp->map = pane_umap_create(qp->ibuc, resp.rq_offset +
 				   (size_t)s->rq_count * s->rq_stride, false);
 	if (IS_ERR(qp->map))
 		return PTR_ERR(qp->map);
-	qp->ctl = qp->map->mem;
-	qp->ctl->sq_flags = PANE_NEED_DOORBELL;
-	qp->sq.ring = qp->map->mem + resp.sq_offset;
-	qp->sq.ring_stride = s->sq_ring_stride;
-	qp->rq.ring = qp->map->mem + resp.rq_offset;
-	qp->rq.prod = &qp->ctl->rq_prod;
-	qp->rq.cons = &qp->ctl->rq_cons;
-
+	qp_map_rings(qp, &resp);
 	resp.ring_offset = pane_umap_offset(qp->map);
 	resp.ring_size = qp->map->size;
 	return ib_respond_udata(udata, resp);
@@ -342,8 +403,23 @@ static void qp_init_rq(struct pane_qp *qp, const struct ib_qp_cap *cap,
 		       const struct qp_sizes *s)
 {
 	qp->rq.stride = s->rq_stride;
-	qp->rq.mask = s->rq_count - 1;
+	qp->rq.mask = s->rq_count ? s->rq_count - 1 : 0;
 	qp->rq.max_sge = cap->max_recv_sge;
+}
+
+static u8 qp_transport(const struct pane_qp *qp)
+{
+	switch (qp->type) {
+	case IB_QPT_RC:
+		return PANE_TR_RC;
+	case IB_QPT_UC:
+		return PANE_TR_UC;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return PANE_TR_XRC;
+	default:
+		return PANE_TR_UD;
+	}
 }
 
 static void qp_init(struct pane_qp *qp, struct ib_qp *ibqp,
@@ -355,15 +431,24 @@ static void qp_init(struct pane_qp *qp, struct ib_qp *ibqp,
 	qp->dev = to_pane_dev(ibqp->device);
 	qp->ibqp = ibqp;
 	qp->pd = ibqp->pd;
-	qp->send_cq = to_pane_cq(init->send_cq);
-	qp->recv_cq = to_pane_cq(init->recv_cq);
+	qp->resp.pd = ibqp->pd;
 	qp->type = init->qp_type;
-	qp->transport = pane_qp_is_datagram(qp) ? PANE_TR_UD : PANE_TR_RC;
+	qp->transport = qp_transport(qp);
+	if (pane_qp_has_sq(qp))
+		qp->send_cq = to_pane_cq(init->send_cq);
+	if (qp_wants_recv_cq(init))
+		qp->recv_cq = to_pane_cq(init->recv_cq);
+	if (init->srq)
+		qp->srq = to_pane_srq(init->srq);
+	qp->xrcd = init->xrcd;
 	qp->user = udata;
 	qp->ibuc = uc ? &uc->ibuc : NULL;
 	qp->sq_sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->state = IB_QPS_RESET;
 	qp->attr.port_num = PANE_PORT;
+	/* until somebody sets it; and nobody shall know it before */
+	qp->sq.psn = get_random_u32() & PANE_PSN_MASK;
+	qp->resp.epsn = get_random_u32() & PANE_PSN_MASK;
 	mutex_init(&qp->mutex);
 	spin_lock_init(&qp->lock);
 	spin_lock_init(&qp->mw_lock);
@@ -400,9 +485,9 @@ static int qp_build(struct pane_qp *qp, struct ib_qp_cap *cap,
 	struct qp_sizes s;
 	int err;
 
-	qp_size(cap, &s);
+	qp_size(qp, cap, &s);
 	qp->attr.cap = *cap;
-	err = pane_resp_init(qp, cap->max_recv_sge);
+	err = pane_resp_init(qp);
 	if (!err)
 		err = qp_init_sq(qp, cap, &s);
 	if (err)
@@ -424,27 +509,20 @@ static int qp_publish(struct pane_qp *qp)
 		rcu_assign_pointer(qp->dev->gsi, qp);
 		return 0;
 	}
-	err = pane_keytab_alloc(&pane_qps, &qp->slotno);
+	err = pane_num_alloc(&qp->num, PANE_NUM_QP);
 	if (err)
 		return err;
-	qp->qpn = pane_keytab_index(&pane_qps, qp->slotno);
-	pane_slot_set(&pane_qps, qp->slotno, PANE_SLOT_QP, qp);
+	qp->qpn = qp->num.value;
+	pane_num_publish(&qp->num);
 	return 0;
 }
 
 static void qp_unpublish(struct pane_qp *qp)
 {
-	struct pane_slot *slot;
-
-	if (qp->type == IB_QPT_GSI) {
+	if (qp->type == IB_QPT_GSI)
 		RCU_INIT_POINTER(qp->dev->gsi, NULL);
-		return;
-	}
-	slot = pane_keytab_at(&pane_qps, qp->slotno);
-	spin_lock_bh(pane_slot_lock(&pane_qps, qp->slotno));
-	pane_slot_clear(slot);
-	spin_unlock_bh(pane_slot_lock(&pane_qps, qp->slotno));
-	pane_keytab_free(&pane_qps, qp->slotno);
+	else
+		pane_num_unpublish(&qp->num);
 }
 
 static int qp_check_udata(struct ib_udata *udata)
@@ -476,7 +554,7 @@ int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct pane_qp *qp;
 	int err;
 
-	err = qp_check_init(dev, init, udata);
+	err = qp_check_init(init, udata);
 	if (!err)
 		err = qp_check_udata(udata);
 	if (err)
@@ -529,26 +607,43 @@ static void qp_discard_sends(struct pane_qp *qp)
 		pane_wr_discard(qp, pane_swqe(sq, sq->cons));
 }
 
+/* From here on nobody works on the QP; false if that may not be */
+static bool qp_kill(struct pane_qp *qp)
+{
+	bool busy;
+
+	pane_qp_enter(qp);
+	spin_lock(&qp->mw_lock);
+	busy = qp->dev->mw2 == 'A' && !list_empty(&qp->mws);
+	spin_unlock(&qp->mw_lock);
+	if (!busy) {
+		qp->state = PANE_QPS_DEAD;
+		qp->more = false;
+		pane_qp_purge_tx(qp);
+	}
+	pane_qp_leave(qp);
+	return !busy;
+}
+
 /**
  * pane_destroy_qp - ibv_destroy_qp()
  * @ibqp: the core's half
  * @udata: none
  *
- * At once, whatever is going on. On return nothing touches the core's half or
- * the queues, and the windows bound here are free.
+ * On return nothing touches the core's half or the queues, and the windows
+ * bound here are free.
+ *
+ * Return: 0, at once, whatever is going on; -EBUSY while type 2A windows are
+ * bound here
  */
 int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct pane_qp *qp = to_pane_qp(ibqp);
 	struct pane_dev *dev = qp->dev;
 
+	if (!qp_kill(qp))
+		return -EBUSY;
 	qp_unpublish(qp);
-	pane_qp_enter(qp);
-	qp->state = PANE_QPS_DEAD;
-	qp->more = false;
-	pane_qp_purge_tx(qp);
-	pane_qp_leave(qp);
-
 	timer_shutdown_sync(&qp->rexmit_timer);
 	timer_shutdown_sync(&qp->wait_timer);
 	cancel_work_sync(&qp->work);

@@ -27,9 +27,11 @@
 #include "av.h"
 #include "mem.h"
 #include "mw.h"
+#include "num.h"
 
 struct pane_cq;
 struct pane_mr;
+struct pane_srq;
 struct pane_umap;
 struct pane_wc;
 
@@ -42,6 +44,9 @@ enum {
 	PANE_WR_REG_MR,
 	PANE_WR_MAX,
 };
+
+/* CQs that a QP can have notified at one time by itself */
+#define PANE_QP_NOTIFY	4
 
 /* A QP's state is an enum ib_qp_state, or this once it is being destroyed */
 #define PANE_QPS_DEAD	255
@@ -223,6 +228,10 @@ struct pane_reading {
 
 /**
  * struct pane_resp - responder
+ * @pd: protection domain of remote accesses; with XRC that of the SRQ which
+ *      the packet names
+ * @srq: SRQ of an XRC packet, while it is handled
+ * @srqn: its number, also of the message that @rwqe is of
  * @epsn: PSN it expects
  * @msn: messages it completed
  * @phase: enum pane_resp_phase
@@ -242,8 +251,13 @@ struct pane_reading {
  * @res_size: its size
  * @res_next: entry to use next
  * @pend: packets that wait for @reading to end
+ * @bad_keys: UC: wrong keys since @bad_since
+ * @bad_since: jiffies
  */
 struct pane_resp {
+	struct ib_pd *pd;
+	struct pane_srq *srq;
+	u32 srqn;
 	u32 epsn;
 	u32 msn;
 	u8 phase;
@@ -262,6 +276,8 @@ struct pane_resp {
 	u32 res_size;
 	u32 res_next;
 	struct sk_buff_head pend;
+	u32 bad_keys;
+	unsigned long bad_since;
 };
 
 /**
@@ -285,12 +301,14 @@ struct pane_txq {
  * @pd: protection domain; likewise
  * @send_cq: likewise
  * @recv_cq: likewise
+ * @srq: likewise; NULL if it has a receive queue of its own, or is XRC
+ * @xrcd: domain of an XRC QP that receives
  * @type: IB_QPT_
  * @transport: enum pane_transport, the upper bits of its opcodes
  * @user: made by user space
  * @sq_sig_all: every send request gives a completion
- * @qpn: number
- * @slotno: place in the table of QPs
+ * @num: how packets find it, but for GSI
+ * @qpn: its number
  * @ibuc: context of a user's QP, only to compare
  * @mutex: serialises modify, query, destroy
  * @lock: guards all that follows up to @mw_lock
@@ -308,8 +326,8 @@ struct pane_txq {
  *           the CPU that received is still sending an ACK
  * @established: IB_EVENT_COMM_EST was raised
  * @more: the requester stopped only to give others a turn
- * @notify_send: @send_cq's handler is to be called
- * @notify_recv: likewise
+ * @notify: CQs whose handlers are to be called
+ * @num_notify: how many
  * @events: bits of IB_EVENT_ to raise
  * @rexmit_timer: no response came
  * @wait_timer: end of sq.wait, and of a pause in a READ's answer
@@ -329,12 +347,14 @@ struct pane_qp {
 	struct ib_pd *pd;
 	struct pane_cq *send_cq;
 	struct pane_cq *recv_cq;
+	struct pane_srq *srq;
+	struct ib_xrcd *xrcd;
 	enum ib_qp_type type;
 	u8 transport;
 	bool user;
 	bool sq_sig_all;
+	struct pane_num num;
 	u32 qpn;
-	u32 slotno;
 	struct ib_ucontext *ibuc;
 	struct mutex mutex;
 
@@ -352,8 +372,8 @@ struct pane_qp {
 	struct pane_txq tx_resp;
 	bool established;
 	bool more;
-	bool notify_send;
-	bool notify_recv;
+	struct pane_cq *notify[PANE_QP_NOTIFY];
+	u32 num_notify;
 	unsigned long events;
 	struct timer_list rexmit_timer;
 	struct timer_list wait_timer;
@@ -391,6 +411,23 @@ static inline bool pane_qp_is_datagram(const struct pane_qp *qp)
 	return qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
 }
 
+/* Are packets acknowledged? */
+static inline bool pane_qp_is_reliable(const struct pane_qp *qp)
+{
+	return qp->type == IB_QPT_RC || qp->type == IB_QPT_XRC_INI ||
+	       qp->type == IB_QPT_XRC_TGT;
+}
+
+static inline bool pane_qp_has_sq(const struct pane_qp *qp)
+{
+	return qp->type != IB_QPT_XRC_TGT;
+}
+
+static inline bool pane_qp_has_rq(const struct pane_qp *qp)
+{
+	return qp->rq.ring;
+}
+
 static inline u32 pane_qp_mtu(const struct pane_qp *qp)
 {
 	return 1U << qp->mtu_shift;
@@ -409,8 +446,6 @@ static inline bool pane_qp_receives(const struct pane_qp *qp)
 }
 
 /* qp.c */
-int pane_qp_table_init(void);
-void pane_qp_table_exit(void);
 struct pane_qp *pane_qp_find(u32 qpn);
 int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		   struct ib_udata *udata);
@@ -418,6 +453,8 @@ int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void pane_qp_enter(struct pane_qp *qp);
 void pane_qp_leave(struct pane_qp *qp);
 void pane_qp_purge_tx(struct pane_qp *qp);
+enum pane_cq_result pane_qp_post_wc(struct pane_qp *qp, struct pane_cq *cq,
+				    struct pane_wc *wc, bool solicited);
 void pane_qp_complete(struct pane_qp *qp, struct pane_cq *cq,
 		      struct pane_wc *wc, bool solicited);
 void pane_qp_forget(struct pane_qp *qp);

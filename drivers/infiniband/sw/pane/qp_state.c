@@ -39,6 +39,8 @@ void pane_qp_error(struct pane_qp *qp)
 	qp_set_state(qp, IB_QPS_ERR);
 	pane_req_flush(qp);
 	pane_resp_flush(qp);
+	if (qp->srq)
+		pane_qp_raise(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
 /* ---- attributes ------------------------------------------------------ */

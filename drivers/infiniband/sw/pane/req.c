@@ -111,6 +111,8 @@ void pane_req_flush(struct pane_qp *qp)
 	struct pane_sq *sq = &qp->sq;
 	u32 budget = 2 * (sq->mask + 1);
 
+	if (!pane_qp_has_sq(qp))
+		return;
 	pane_wr_fetch(qp);
 	do {
 		while (sq->cons != sq->prod) {
@@ -219,6 +221,11 @@ static void req_fill_headers(struct pane_qp *qp, struct pane_frame *f,
 {
 	u32 off = pkt << qp->mtu_shift;
 
+	if (pane_op_has(f->op, PANE_HDR_XRCETH)) {
+		struct pane_xrceth *eth = pane_tx_hdr(f, PANE_HDR_XRCETH);
+
+		eth->srqn = cpu_to_be32(w->rdma.srqn);
+	}
 	if (pane_op_has(f->op, PANE_HDR_RETH))
 		req_fill_reth(f, w->rdma.va + off, w->rdma.rkey,
 			      w->length - off);
@@ -289,6 +296,19 @@ static int req_build(struct pane_qp *qp, struct pane_swqe *w,
 	return 0;
 }
 
+/*
+ * Without acknowledgments a request is done when its last packet is sent, and
+ * nothing is waited for.
+ */
+static void req_sent_unreliable(struct pane_qp *qp, struct pane_swqe *w)
+{
+	struct pane_sq *sq = &qp->sq;
+
+	sq->una = sq->sent;
+	if (sq->cur_pkt == w->num_pkts)
+		w->state = PANE_SWQE_DONE;
+}
+
 /* Packets that the next packet stands for: many if it is a READ request */
 static u32 req_span(const struct pane_qp *qp, const struct pane_swqe *w)
 {
@@ -310,8 +330,9 @@ static int req_send_connected(struct pane_qp *qp, struct pane_swqe *w)
 	int err;
 
 	if (!sq->cur_pkt)
-		pane_sgl_init(&sq->sgl, w->sge, w->num_sge);
-	bth.ack_req = pane_wr_reads(w) || req_wants_ack(qp, bth.psn, last);
+		pane_sgl_init(&sq->sgl, qp->pd, w->sge, w->num_sge);
+	bth.ack_req = pane_qp_is_reliable(qp) &&
+		      (pane_wr_reads(w) || req_wants_ack(qp, bth.psn, last));
 	err = req_build(qp, w, &qp->av, &bth);
 	if (err)
 		return err;
@@ -325,7 +346,10 @@ static int req_send_connected(struct pane_qp *qp, struct pane_swqe *w)
 		sq->progress = jiffies;
 	if (pane_psn_before(sq->sent, pane_psn_add(bth.psn, span)))
 		sq->sent = pane_psn_add(bth.psn, span);
-	pane_rexmit_arm(qp);
+	if (pane_qp_is_reliable(qp))
+		pane_rexmit_arm(qp);
+	else
+		req_sent_unreliable(qp, w);
 	return 0;
 }
 
@@ -359,7 +383,7 @@ static int req_send_datagram(struct pane_qp *qp, struct pane_swqe *w)
 	}
 	dst = req_datagram_route(qp, av);
 	if (dst) {
-		pane_sgl_init(&qp->sq.sgl, w->sge, w->num_sge);
+		pane_sgl_init(&qp->sq.sgl, qp->pd, w->sge, w->num_sge);
 		err = req_build(qp, w, av, &bth);
 		if (err)
 			return err;
@@ -417,10 +441,10 @@ static bool req_blocked(const struct pane_qp *qp, const struct pane_swqe *w)
 	const struct pane_sq *sq = &qp->sq;
 	u32 next = pane_psn_add(w->first_psn, sq->cur_pkt);
 
-	if (pane_qp_is_datagram(qp))
-		return false;
 	if (sq->wait)
 		return true;
+	if (!pane_qp_is_reliable(qp))
+		return false;
 	/* the rest of a very long READ, when its first part has come */
 	if (w->in_flight && next != sq->una)
 		return true;
@@ -528,8 +552,9 @@ static void req_turn(struct pane_qp *qp)
  */
 void pane_req_kick(struct pane_qp *qp)
 {
-	if (!pane_qp_sends(qp) && qp->state != IB_QPS_ERR &&
-	    qp->state != IB_QPS_SQE)
+	if (!pane_qp_has_sq(qp) ||
+	    (!pane_qp_sends(qp) && qp->state != IB_QPS_ERR &&
+	     qp->state != IB_QPS_SQE))
 		return;
 
 	req_doorbell(qp, false);
@@ -587,7 +612,7 @@ void pane_req_rewind(struct pane_qp *qp, u32 psn)
 			req_forget_reads(sq, i);
 			sq->cur = i;
 			sq->cur_pkt = pkt;
-			pane_sgl_init(&sq->sgl, w->sge, w->num_sge);
+			pane_sgl_init(&sq->sgl, qp->pd, w->sge, w->num_sge);
 			pane_sgl_seek(&sq->sgl, pkt << qp->mtu_shift);
 			/* what was lost may be the answer: ask at once */
 			sq->since_ack = REQ_WINDOW;
@@ -599,6 +624,7 @@ void pane_req_rewind(struct pane_qp *qp, u32 psn)
 /* The network stack has no room: try again from @psn on, a little later */
 void pane_req_refused(struct pane_qp *qp, u32 psn)
 {
+	/* what is not acknowledged is not sent again */
 	if (!pane_qp_sends(qp) || pane_psn_before(psn, qp->sq.una))
 		return;
 	pane_req_rewind(qp, psn);

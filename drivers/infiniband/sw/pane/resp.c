@@ -7,6 +7,7 @@
 #include "resp.h"
 #include "rq.h"
 #include "rx.h"
+#include "srq.h"
 #include "tx.h"
 
 /* Packets that may wait behind a READ */
@@ -208,6 +209,85 @@ static void resp_one(struct pane_qp *qp, const struct pane_pkt *p)
 		resp_duplicate(qp, p);
 }
 
+/* ---- unreliable connections ------------------------------------------ */
+
+/* The message that comes in has lost a packet, or is refused */
+static void resp_uc_abandon(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+
+	r->phase = PANE_RESP_IDLE;
+	/* the receive request waits for the next message */
+	if (r->have_rwqe)
+		pane_resp_rewind_rwqe(qp);
+}
+
+/*
+ * A gap loses a message, in silence; the next one starts anew. Nothing a peer
+ * sends takes the QP down, our own receive requests can.
+ */
+static void resp_uc(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	struct pane_resp *r = &qp->resp;
+	enum pane_resp_result result = PANE_RESP_INV_REQ;
+
+	if (p->psn != r->epsn) {
+		pane_count(qp->dev, out_of_seq_request);
+		resp_uc_abandon(qp);
+	} else if (p->op->flags & PANE_OPF_FIRST) {
+		resp_uc_abandon(qp);
+	}
+	r->epsn = p->psn;
+	if (resp_sequence_ok(r, p->op) &&
+	    pane_op_length_ok(p->op, p->len, pane_qp_mtu(qp)))
+		result = pane_resp_exec(qp, p);
+	if (result == PANE_RESP_DONE)
+		return;
+	pane_count(qp->dev, rx_uc_dropped);
+	resp_uc_abandon(qp);
+	r->epsn = pane_psn_add(p->psn, 1);
+	if (result == PANE_RESP_REM_OP)
+		pane_qp_error(qp);
+}
+
+/* ---- all connections ------------------------------------------------- */
+
+/*
+ * An XRC packet names the SRQ, and with it the protection domain, that it is
+ * for. False if it must not.
+ */
+static bool resp_find_srq(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	const struct pane_xrceth *eth = pane_pkt_hdr(p, PANE_HDR_XRCETH);
+	struct pane_resp *r = &qp->resp;
+	u32 srqn = be32_to_cpu(eth->srqn) & PANE_BTH_QPN;
+
+	/* the packets of a message name one SRQ */
+	if (r->phase != PANE_RESP_IDLE && srqn != r->srqn)
+		return false;
+	r->srq = pane_srq_find(srqn);
+	if (!r->srq || r->srq->xrcd != qp->xrcd)
+		return false;
+	r->srqn = srqn;
+	r->pd = r->srq->pd;
+	return true;
+}
+
+static void resp_dispatch(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	if (!pane_qp_is_reliable(qp)) {
+		resp_uc(qp, p);
+		return;
+	}
+	if (qp->type == IB_QPT_XRC_TGT && p->psn == qp->resp.epsn &&
+	    !resp_find_srq(qp, p)) {
+		pane_count(qp->dev, rx_no_srq);
+		pane_resp_fatal(qp, PANE_RESP_INV_REQ, p->psn);
+		return;
+	}
+	resp_one(qp, p);
+}
+
 /* First packet in RTR: the connection is up, whatever else was lost */
 static void resp_established(struct pane_qp *qp)
 {
@@ -251,7 +331,7 @@ void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p)
 	}
 	resp_established(qp);
 	if (!r->reading.active && skb_queue_empty(&r->pend))
-		resp_one(qp, p);
+		resp_dispatch(qp, p);
 	else
 		resp_keep(qp, p);
 }
@@ -271,7 +351,7 @@ void pane_resp_continue(struct pane_qp *qp)
 	while (!r->reading.active && pane_qp_receives(qp) &&
 	       (skb = __skb_dequeue(&r->pend))) {
 		if (pane_pkt_restore(&p, skb))
-			resp_one(qp, &p);
+			resp_dispatch(qp, &p);
 		consume_skb(skb);
 	}
 	pane_resp_send_due_ack(qp);
@@ -279,13 +359,23 @@ void pane_resp_continue(struct pane_qp *qp)
 
 /* ---- life ------------------------------------------------------------ */
 
-/* Memory for the receive request of the message that comes in */
-int pane_resp_init(struct pane_qp *qp, u32 max_sge)
+/* Elements that a receive request of this QP can have */
+static u32 resp_max_sge(const struct pane_qp *qp)
 {
-	skb_queue_head_init(&qp->resp.pend);
-	qp->resp.rwqe = kzalloc(struct_size(qp->resp.rwqe, sge, max_sge),
-				GFP_KERNEL);
-	return qp->resp.rwqe ? 0 : -ENOMEM;
+	if (qp->type == IB_QPT_XRC_TGT)
+		return PANE_MAX_SGE;
+	return qp->srq ? qp->srq->rq.max_sge : qp->attr.cap.max_recv_sge;
+}
+
+/* Memory for the receive request of the message that comes in */
+int pane_resp_init(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+
+	skb_queue_head_init(&r->pend);
+	r->rwqe = kzalloc(struct_size(r->rwqe, sge, resp_max_sge(qp)),
+			  GFP_KERNEL);
+	return r->rwqe ? 0 : -ENOMEM;
 }
 
 /* READs and atomics the peer may have outstanding; before the first one */
@@ -346,7 +436,8 @@ void pane_resp_flush(struct pane_qp *qp)
 	r->reading.active = false;
 	r->rcvd = 0;
 	while (r->have_rwqe ||
-	       pane_rq_take(&qp->rq, r->rwqe) != PANE_RQ_EMPTY) {
+	       (pane_qp_has_rq(qp) &&
+		pane_rq_take(&qp->rq, r->rwqe) != PANE_RQ_EMPTY)) {
 		pane_resp_complete(qp, IB_WC_WR_FLUSH_ERR, NULL);
 		if (!--budget) {
 			qp->more = true;

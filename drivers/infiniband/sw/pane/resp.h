@@ -39,7 +39,7 @@ void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
 void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome);
 bool pane_resp_send_atomic_ack(struct pane_qp *qp, u32 psn, u64 orig);
 void pane_resp_flush(struct pane_qp *qp);
-int pane_resp_init(struct pane_qp *qp, u32 max_sge);
+int pane_resp_init(struct pane_qp *qp);
 int pane_resp_set_depth(struct pane_qp *qp, u32 depth);
 void pane_resp_reset(struct pane_qp *qp);
 void pane_resp_free(struct pane_qp *qp);
@@ -48,6 +48,7 @@ void pane_resp_free(struct pane_qp *qp);
 enum pane_resp_result pane_resp_exec(struct pane_qp *qp,
 				     const struct pane_pkt *p);
 enum pane_resp_result pane_resp_need_rwqe(struct pane_qp *qp);
+void pane_resp_rewind_rwqe(struct pane_qp *qp);
 void pane_resp_complete(struct pane_qp *qp, enum ib_wc_status status,
 			const struct pane_pkt *p);
 struct pane_res *pane_resp_new_res(struct pane_qp *qp, u8 kind, u32 num_pkts);

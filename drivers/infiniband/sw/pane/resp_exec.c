@@ -3,6 +3,8 @@
  * Execution of requests. A1 to A7 are the rules for remote access in
  * Documentation/infiniband/pane.rst.
  */
+#include <linux/jiffies.h>
+
 #include "cq.h"
 #include "mw.h"
 #include "pane.h"
@@ -11,9 +13,37 @@
 #include "resp.h"
 #include "rq.h"
 #include "rx.h"
+#include "srq.h"
 #include "trace.h"
 
+/* Wrong keys in a second that an unreliable QP's peer has free */
+#define RESP_BAD_KEYS	16
+
 /* ---- receive requests ------------------------------------------------ */
+
+/*
+ * Where receives complete. With XRC that is the SRQ's CQ, which stays while the
+ * SRQ is not dead.
+ */
+static void resp_post_wc(struct pane_qp *qp, struct pane_wc *wc, bool solicited)
+{
+	enum pane_cq_result result = PANE_CQ_POSTED;
+	struct pane_srq *srq;
+
+	if (qp->type != IB_QPT_XRC_TGT) {
+		pane_qp_complete(qp, qp->recv_cq, wc, solicited);
+		return;
+	}
+	srq = pane_srq_find(qp->resp.srqn);
+	if (!srq)
+		return;
+	spin_lock(&srq->lock);
+	if (!srq->dead)
+		result = pane_qp_post_wc(qp, srq->cq, wc, solicited);
+	spin_unlock(&srq->lock);
+	if (result == PANE_CQ_OVERRUN)
+		pane_qp_error(qp);
+}
 
 /* One receive request ends. @p: the packet that ended it, or NULL */
 void pane_resp_complete(struct pane_qp *qp, enum ib_wc_status status,
@@ -38,7 +68,25 @@ void pane_resp_complete(struct pane_qp *qp, enum ib_wc_status status,
 		wc.cqe.ex = be32_to_cpu(ieth->rkey);
 	}
 	r->have_rwqe = false;
-	pane_qp_complete(qp, qp->recv_cq, &wc, status || (p && p->solicited));
+	resp_post_wc(qp, &wc, status || (p && p->solicited));
+}
+
+/* Take a request from where the QP has them */
+static enum pane_rq_result resp_take_rwqe(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+
+	if (qp->type == IB_QPT_XRC_TGT)
+		return pane_srq_take(r->srq, r->rwqe);
+	if (qp->srq)
+		return pane_srq_take(qp->srq, r->rwqe);
+	return pane_rq_take(&qp->rq, r->rwqe);
+}
+
+/* Whose buffers they are */
+static struct ib_pd *resp_rwqe_pd(const struct pane_qp *qp)
+{
+	return qp->srq ? qp->srq->pd : qp->resp.pd;
 }
 
 /**
@@ -54,7 +102,7 @@ enum pane_resp_result pane_resp_need_rwqe(struct pane_qp *qp)
 
 	if (r->have_rwqe)
 		return PANE_RESP_DONE;
-	switch (pane_rq_take(&qp->rq, r->rwqe)) {
+	switch (resp_take_rwqe(qp)) {
 	case PANE_RQ_EMPTY:
 		return PANE_RESP_RNR;
 	case PANE_RQ_MALFORMED:
@@ -66,9 +114,18 @@ enum pane_resp_result pane_resp_need_rwqe(struct pane_qp *qp)
 		break;
 	}
 	r->have_rwqe = true;
-	r->rcvd = 0;
-	pane_sgl_init(&r->sgl, r->rwqe->sge, r->rwqe->num_sge);
+	pane_resp_rewind_rwqe(qp);
 	return PANE_RESP_DONE;
+}
+
+/* Fill the receive request from its start */
+void pane_resp_rewind_rwqe(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+
+	r->rcvd = 0;
+	pane_sgl_init(&r->sgl, resp_rwqe_pd(qp), r->rwqe->sge,
+		      r->rwqe->num_sge);
 }
 
 /* ---- SEND ------------------------------------------------------------ */
@@ -97,7 +154,9 @@ static enum pane_resp_result resp_send(struct pane_qp *qp,
 	if (result)
 		return result;
 	if (p->len > r->rwqe->length - r->rcvd) {
-		pane_resp_complete(qp, IB_WC_LOC_LEN_ERR, NULL);
+		/* without a NAK the message is as if it had been lost */
+		if (pane_qp_is_reliable(qp))
+			pane_resp_complete(qp, IB_WC_LOC_LEN_ERR, NULL);
 		return PANE_RESP_INV_REQ;
 	}
 	if (!pane_sgl_scatter(qp, &r->sgl, p->skb, p->off, p->len)) {
@@ -140,6 +199,37 @@ static void resp_count_access(struct pane_qp *qp, enum pane_access why)
 	trace_pane_access_violation(qp, why);
 }
 
+/*
+ * On RC a wrong key costs the peer its connection. On UC it costs nothing, so
+ * guesses are limited: after some of them in a second no key of this peer is
+ * looked at for the rest of it, the right one neither.
+ */
+static bool resp_keys_barred(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+
+	if (pane_qp_is_reliable(qp) || r->bad_keys < RESP_BAD_KEYS)
+		return false;
+	if (time_after(jiffies, r->bad_since + HZ)) {
+		r->bad_keys = 0;
+		return false;
+	}
+	pane_count(qp->dev, access_barred);
+	return true;
+}
+
+static void resp_note_bad_key(struct pane_qp *qp)
+{
+	struct pane_resp *r = &qp->resp;
+
+	if (pane_qp_is_reliable(qp))
+		return;
+	if (time_after(jiffies, r->bad_since + HZ))
+		r->bad_keys = 0;
+	if (!r->bad_keys++)
+		r->bad_since = jiffies;
+}
+
 /**
  * pane_resp_hold - find and hold what a request's key opens
  * @qp: the QP
@@ -158,9 +248,13 @@ const struct pane_grant *pane_resp_hold(struct pane_qp *qp,
 	enum pane_access why;
 	const struct pane_grant *g;
 
+	if (resp_keys_barred(qp))
+		return NULL;
 	g = pane_remote_hold(qp, ref, rkey, access, va, len, &why);
-	if (!g)
+	if (!g) {
 		resp_count_access(qp, why);
+		resp_note_bad_key(qp);
+	}
 	return g;
 }
 
@@ -207,7 +301,7 @@ static enum pane_resp_result resp_write_refused(struct pane_qp *qp,
 						const struct pane_pkt *p,
 						enum pane_resp_result result)
 {
-	if (!pane_op_has(p->op, PANE_HDR_IMM))
+	if (!pane_op_has(p->op, PANE_HDR_IMM) || !pane_qp_is_reliable(qp))
 		return result;
 	pane_resp_complete(qp, IB_WC_LOC_ACCESS_ERR, NULL);
 	return result == PANE_RESP_REM_ACC ? PANE_RESP_REM_ACC_TOLD : result;

@@ -3,23 +3,63 @@
 
 #include "rq.h"
 
+/*
+ * Requests that wait. A count that the ring cannot hold is nonsense and counts
+ * as none; it harms its writer only.
+ */
+u32 pane_rq_avail(const struct pane_rq *rq)
+{
+	/* pairs with the release of who posts */
+	u32 avail = smp_load_acquire(rq->prod) - rq->taken;
+
+	return avail > rq->mask + 1 ? 0 : avail;
+}
+
+/**
+ * pane_rq_post - post a kernel user's receive request
+ * @rq: the queue; the caller has its lock
+ * @prod: what rq->prod points to
+ * @wr: the request
+ *
+ * Return: 0; -ENOMEM when the queue is full; -EINVAL for too many elements
+ */
+int pane_rq_post(struct pane_rq *rq, u32 *prod, const struct ib_recv_wr *wr)
+{
+	struct pane_rq_wqe *slot;
+	int i;
+
+	if (*prod - rq->taken > rq->mask)
+		return -ENOMEM;
+	if (wr->num_sge > rq->max_sge)
+		return -EINVAL;
+	slot = rq->ring + (size_t)(*prod & rq->mask) * rq->stride;
+	slot->wr_id = wr->wr_id;
+	slot->num_sge = wr->num_sge;
+	slot->reserved = 0;
+	for (i = 0; i < wr->num_sge; i++) {
+		slot->sge[i].addr = wr->sg_list[i].addr;
+		slot->sge[i].length = wr->sg_list[i].length;
+		slot->sge[i].lkey = wr->sg_list[i].lkey;
+	}
+	/* pairs with pane_rq_avail() */
+	smp_store_release(prod, *prod + 1);
+	return 0;
+}
+
 /**
  * pane_rq_take - take the oldest receive request
  * @rq: the queue; the caller has its lock
  * @to: room for max_sge elements
  *
- * Copied once, then checked. A count of requests that the ring cannot hold is
- * nonsense and counts as none.
+ * Copied once, then checked.
  */
 enum pane_rq_result pane_rq_take(struct pane_rq *rq, struct pane_rwqe *to)
 {
 	const struct pane_rq_wqe *slot;
 	struct pane_rq_wqe head;
-	u32 avail, i;
+	u32 i;
 
-	/* pairs with the release of who posts */
-	avail = smp_load_acquire(rq->prod) - rq->taken;
-	if (!avail || avail > rq->mask + 1)
+	if (!pane_rq_avail(rq))
 		return PANE_RQ_EMPTY;
 
 	slot = rq->ring + (size_t)(rq->taken & rq->mask) * rq->stride;

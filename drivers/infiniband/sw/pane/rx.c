@@ -218,11 +218,22 @@ static bool rx_qkey_ok(const struct pane_qp *qp, const struct pane_pkt *p)
 	return be32_to_cpu(deth->qkey) == READ_ONCE(qp->attr.qkey);
 }
 
+/* Of a pair of XRC QPs one asks and the other answers */
+static bool rx_role_ok(const struct pane_qp *qp, const struct pane_op_info *op)
+{
+	if (qp->type == IB_QPT_XRC_INI)
+		return op->flags & PANE_OPF_RESPONSE;
+	if (qp->type == IB_QPT_XRC_TGT)
+		return op->flags & PANE_OPF_REQUEST;
+	return true;
+}
+
 /* The rest of the checks. Return: PANE_CNT_rcvd_pkts, or why not */
 static enum pane_counter rx_check(const struct pane_qp *qp,
 				  const struct pane_pkt *p)
 {
-	if ((p->opcode & PANE_TR_MASK) != qp->transport)
+	if ((p->opcode & PANE_TR_MASK) != qp->transport ||
+	    !rx_role_ok(qp, p->op))
 		return PANE_CNT_rx_transport;
 	if (!rx_addresses_ok(qp, p->skb))
 		return PANE_CNT_rx_source;

@@ -40,6 +40,8 @@
 	X(rx_cnp,		"congestion notifications, ignored")	\
 	X(rx_ud_no_recv,	"datagrams without a receive request")	\
 	X(rx_ud_length,		"datagrams longer than the receive request") \
+	X(rx_uc_dropped,	"UC messages dropped: lost packets, no buffer, refused") \
+	X(rx_no_srq,		"XRC packets to no SRQ of the QP's domain") \
 	/* reliable transport */					\
 	X(duplicate_request,	"requests that were seen before")	\
 	X(out_of_seq_request,	"requests ahead of the expected PSN")	\
@@ -63,6 +65,7 @@
 	X(access_rights,	"remote access: right not held")	\
 	X(access_range,		"remote access: outside region or window") \
 	X(access_dead,		"remote access: binding ended during the message") \
+	X(access_barred,	"remote access: not looked at, too many wrong keys") \
 	X(mw_bound,		"binds done")				\
 	X(mw_invalidated,	"invalidations done")			\
 	X(bind_refused,		"binds refused by a rule")		\

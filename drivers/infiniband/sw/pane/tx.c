@@ -370,7 +370,7 @@ bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn)
 		if (likely(!ret))
 			continue;
 		pane_count(qp->dev, send_err);
-		if (ret == NET_XMIT_DROP && !pane_qp_is_datagram(qp)) {
+		if (ret == NET_XMIT_DROP && pane_qp_is_reliable(qp)) {
 			*psn = first;
 			__skb_queue_purge(list);
 			return true;

@@ -43,7 +43,9 @@ static enum ib_wc_status wr_issue_reg_mr(struct pane_qp *qp,
 
 /* ---- the table ------------------------------------------------------- */
 
-#define RC	BIT(IB_QPT_RC)
+/* An XRC QP that has a send queue counts as RC */
+#define RC	(BIT(IB_QPT_RC) | BIT(IB_QPT_XRC_INI))
+#define UC	BIT(IB_QPT_UC)
 #define UD	(BIT(IB_QPT_UD) | BIT(IB_QPT_GSI))
 
 #define SIG	PANE_WR_SIGNALED
@@ -69,21 +71,21 @@ static enum ib_wc_status wr_issue_reg_mr(struct pane_qp *qp,
 		.name = #op,						\
 		.class = PANE_WRC_LOCAL,				\
 		.wc_opcode = IB_WC_##wc_,				\
-		.qp_types = RC,						\
+		.qp_types = RC | UC,					\
 		.flags = SIG | FEN,					\
 		.issue = issue_,					\
 	}
 
 const struct pane_wr_info pane_wr_table[PANE_WR_MAX] = {
-	WIRE(SEND, SEND, SEND, RC | UD, SIG | SOL | FEN | INL,
+	WIRE(SEND, SEND, SEND, RC | UC | UD, SIG | SOL | FEN | INL,
 	     SEND_FIRST, SEND_LAST, SEND_ONLY),
-	WIRE(SEND_IMM, SEND, SEND, RC | UD, SIG | SOL | FEN | INL,
+	WIRE(SEND_IMM, SEND, SEND, RC | UC | UD, SIG | SOL | FEN | INL,
 	     SEND_FIRST, SEND_LAST_IMM, SEND_ONLY_IMM),
 	WIRE(SEND_INV, SEND, SEND, RC, SIG | SOL | FEN | INL,
 	     SEND_FIRST, SEND_LAST_INV, SEND_ONLY_INV),
-	WIRE(WRITE, WRITE, RDMA_WRITE, RC, SIG | SOL | FEN | INL,
+	WIRE(WRITE, WRITE, RDMA_WRITE, RC | UC, SIG | SOL | FEN | INL,
 	     WRITE_FIRST, WRITE_LAST, WRITE_ONLY),
-	WIRE(WRITE_IMM, WRITE, RDMA_WRITE, RC, SIG | SOL | FEN | INL,
+	WIRE(WRITE_IMM, WRITE, RDMA_WRITE, RC | UC, SIG | SOL | FEN | INL,
 	     WRITE_FIRST, WRITE_LAST_IMM, WRITE_ONLY_IMM),
 	WIRE(READ, READ, RDMA_READ, RC, SIG | SOL | FEN,
 	     READ_REQUEST, READ_REQUEST, READ_REQUEST),
@@ -121,6 +123,7 @@ static void wr_take_op(struct pane_qp *qp, struct pane_swqe *w,
 	} else if (pane_wr_info(w)->class == PANE_WRC_ATOMIC) {
 		w->rdma.va = u->atomic.remote_addr;
 		w->rdma.rkey = u->atomic.rkey;
+		w->rdma.srqn = u->atomic.srqn & PANE_BTH_QPN;
 		w->rdma.compare_add = u->atomic.compare_add;
 		w->rdma.swap = u->atomic.swap;
 	} else if (pane_qp_is_datagram(qp)) {
@@ -130,6 +133,7 @@ static void wr_take_op(struct pane_qp *qp, struct pane_swqe *w,
 	} else {
 		w->rdma.va = u->rdma.remote_addr;
 		w->rdma.rkey = u->rdma.rkey;
+		w->rdma.srqn = u->rdma.srqn & PANE_BTH_QPN;
 	}
 }
 
