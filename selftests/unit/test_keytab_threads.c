@@ -42,7 +42,7 @@ static u32 take(struct unit_rng *rng)
 	CHECK(!__atomic_exchange_n(&taken[slotno], 1, __ATOMIC_RELAXED));
 	index = pane_keytab_index(&tab, slotno);
 	WRITE_ONCE(objects[slotno].index, index);
-	pane_slot_set(&tab, slotno, PANE_SLOT_QP, &objects[slotno]);
+	pane_slot_set(&tab, slotno, PANE_SLOT_NUM, &objects[slotno]);
 	WRITE_ONCE(recent[unit_below(rng, NUM_RECENT)], slotno);
 	return slotno;
 }
@@ -54,7 +54,7 @@ static void give_back(u32 slotno)
 
 	spin_lock_bh(lock);
 	CHECK(slot->owner == &objects[slotno]);
-	CHECK_EQ(slot->kind, PANE_SLOT_QP);
+	CHECK_EQ(slot->kind, PANE_SLOT_NUM);
 	pane_slot_clear(slot);
 	spin_unlock_bh(lock);
 	CHECK(__atomic_exchange_n(&taken[slotno], 0, __ATOMIC_RELAXED));
@@ -94,7 +94,7 @@ static void look_up_locked(u32 index)
 		return;
 	lock = pane_slot_lock(&tab, slotno);
 	spin_lock_bh(lock);
-	CHECK_EQ(slot->kind == PANE_SLOT_QP, slot->owner != NULL);
+	CHECK_EQ(slot->kind == PANE_SLOT_NUM, slot->owner != NULL);
 	spin_unlock_bh(lock);
 }
 

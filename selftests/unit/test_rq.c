@@ -309,6 +309,37 @@ static void test_scribbler(void)
 	end_rq();
 }
 
+/* A kernel user's requests go the same way */
+static void test_kernel_user(void)
+{
+	struct ib_sge sge[MAX_SGE + 1];
+	struct ib_recv_wr wr = { .sg_list = sge };
+	u32 i, n;
+
+	for (i = 0; i < ARRAY_SIZE(sge); i++)
+		sge[i].lkey = i;
+	make_rq(U32_MAX - 3);
+	for (i = 0; i < SLOTS; i++) {
+		wr.wr_id = 100 + i;
+		wr.num_sge = i % (MAX_SGE + 1);
+		for (n = 0; n < MAX_SGE; n++) {
+			sge[n].addr = wr.wr_id + n;
+			sge[n].length = i;
+		}
+		CHECK_EQ(pane_rq_avail(&rq), i);
+		CHECK_EQ(pane_rq_post(&rq, prod, &wr), 0);
+	}
+	CHECK_EQ(pane_rq_post(&rq, prod, &wr), -ENOMEM);
+	CHECK_EQ(pane_rq_avail(&rq), SLOTS);
+	for (i = 0; i < SLOTS; i++)
+		check_taken(100 + i, i % (MAX_SGE + 1),
+			    i * (i % (MAX_SGE + 1)));
+	wr.num_sge = MAX_SGE + 1;
+	CHECK_EQ(pane_rq_post(&rq, prod, &wr), -EINVAL);
+	CHECK_EQ(pane_rq_avail(&rq), 0);
+	end_rq();
+}
+
 static const struct unit_test tests[] = {
 	{ "in order, whole", test_order },
 	{ "the index wraps", test_index_wraps },
@@ -317,6 +348,7 @@ static const struct unit_test tests[] = {
 	{ "too many elements", test_too_many_elements },
 	{ "reserved member", test_reserved },
 	{ "random slots", test_random },
+	{ "a kernel user's requests", test_kernel_user },
 	{ "slots that change between two steps", test_change },
 	{ "slots that change at any time", test_scribbler },
 };

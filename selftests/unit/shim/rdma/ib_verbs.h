@@ -12,7 +12,6 @@
 
 struct ib_dmah;
 struct ib_qp_init_attr;
-struct ib_recv_wr;
 struct ib_send_wr;
 struct ib_udata;
 struct ib_umem;
@@ -109,6 +108,26 @@ struct ib_qp {
 
 struct ib_qp_attr {
 	enum ib_qp_state qp_state;
+};
+
+struct ib_sge {
+	u64 addr;
+	u32 length;
+	u32 lkey;
+};
+
+struct ib_recv_wr {
+	u64 wr_id;
+	struct ib_sge *sg_list;
+	int num_sge;
+};
+
+struct ib_srq {
+	struct ib_device *device;
+};
+
+struct ib_xrcd {
+	struct ib_device *device;
 };
 
 struct ib_ucontext {
