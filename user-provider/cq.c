@@ -86,12 +86,13 @@ static int pane_cmd_create_cq(struct ibv_context *ibctx, struct pane_cq *cq,
 	struct pane_cmd_create_cq_resp resp = {};
 	int ret;
 
-	ret = ibv_cmd_create_cq_ex(ibctx, attr,
 #if IBVERBS_PABI_VERSION >= 59
-				   NULL,
+	ret = ibv_cmd_create_cq_ex(ibctx, attr, NULL, &cq->vcq, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp), 0);
+#else
+	ret = ibv_cmd_create_cq_ex(ibctx, attr, &cq->vcq, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp), 0);
 #endif
-				   &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
-				   &resp.ibv_resp, sizeof(resp), 0);
 	if (ret)
 		return ret;
 

@@ -233,4 +233,5 @@ static const struct verbs_device_ops pane_device_ops = {
 	.alloc_context = pane_alloc_context,
 	.import_context = pane_import_context,
 };
+
 PROVIDER_DRIVER(pane, pane_device_ops);

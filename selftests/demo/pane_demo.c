@@ -106,8 +106,9 @@ static void show_revoke(struct duo *d)
 	memcpy(shadow, d->mem.addr, STREAM_MSG);
 	pthread_join(thread, NULL);
 	printf("  a stream of writes through a type 2B window, cut by LOCAL_INV\n");
-	printf("    write %lu of the stream: %s; bytes that landed after the completion of LOCAL_INV: %zu\n",
-	       s.writes, verdict(s.status), compare(d, shadow));
+	printf("    write %lu of the stream: %s\n", s.writes, verdict(s.status));
+	printf("    bytes that landed after the completion of LOCAL_INV: %zu\n",
+	       compare(d, shadow));
 	PANE_AT(ep_reconnect(&d->o, &d->p));
 	mw_close(mw);
 }

@@ -226,7 +226,7 @@ static void look_at(const struct pane_grant *g, unsigned int slot)
 	unsigned int i;
 
 	CHECK(is_whole(g, id));
-	for (i = 0; i < 16; i++) {
+	for (i = 0; i < 64; i++) {
 		CHECK_EQ(page[slot][id % 2], id);
 		CHECK(__atomic_load_n(&dead[slot], __ATOMIC_RELAXED) < id);
 	}

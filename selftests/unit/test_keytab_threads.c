@@ -94,7 +94,7 @@ static void look_up_locked(u32 index)
 		return;
 	lock = pane_slot_lock(&tab, slotno);
 	spin_lock_bh(lock);
-	CHECK_EQ(slot->kind == PANE_SLOT_NUM, slot->owner != NULL);
+	CHECK_EQ(slot->kind == PANE_SLOT_NUM, !!slot->owner);
 	spin_unlock_bh(lock);
 }
 

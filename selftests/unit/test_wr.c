@@ -86,7 +86,7 @@ static void *new_memory(size_t size)
 	return p;
 }
 
-static void make_qp(enum ib_qp_type type, u32 index)
+static void make_qp_of(enum ib_qp_type type, u32 index, u32 slots)
 {
 	memset(&stats, 0, sizeof(stats));
 	qp = (struct pane_qp) {
@@ -96,12 +96,12 @@ static void make_qp(enum ib_qp_type type, u32 index)
 		.mtu_shift = MTU_SHIFT,
 		.ctl = new_memory(sizeof(*qp.ctl)),
 		.sq = {
-			.wqes = new_memory(SLOTS * SWQE_STRIDE),
+			.wqes = new_memory(slots * SWQE_STRIDE),
 			.stride = SWQE_STRIDE,
-			.mask = SLOTS - 1,
+			.mask = slots - 1,
 			.max_sge = MAX_SGE,
 			.max_inline = MAX_INLINE,
-			.ring = new_memory(SLOTS * STRIDE),
+			.ring = new_memory(slots * STRIDE),
 			.ring_stride = STRIDE,
 			.prod = index,
 			.cur = index,
@@ -109,6 +109,11 @@ static void make_qp(enum ib_qp_type type, u32 index)
 		},
 	};
 	qp.ctl->sq_prod = index;
+}
+
+static void make_qp(enum ib_qp_type type, u32 index)
+{
+	make_qp_of(type, index, SLOTS);
 }
 
 static void end_qp(void)
@@ -120,7 +125,7 @@ static void end_qp(void)
 
 static struct pane_sq_wqe *slot(u32 index)
 {
-	return (void *)qp.sq.ring + index % SLOTS * STRIDE;
+	return (void *)qp.sq.ring + (index & qp.sq.mask) * STRIDE;
 }
 
 /*
@@ -736,6 +741,28 @@ static void test_room(void)
 	end_qp();
 }
 
+/* Requests may come in portions; whoever calls until there are none has all. */
+static void test_many(void)
+{
+	struct unit_rng rng = { unit_seed() };
+	const u32 start = -100, count = 1024;
+	u32 i, before;
+
+	make_qp_of(IB_QPT_RC, start, count);
+	for (i = 0; i < count; i++) {
+		fill_good(slot(start + i), &rng, PANE_WR_SEND);
+		slot(start + i)->wr_id = i;
+	}
+	qp.ctl->sq_prod += count;
+	do {
+		before = qp.sq.prod;
+	} while (pane_wr_fetch(&qp) && CHECK(qp.sq.prod != before));
+	CHECK_EQ(qp.sq.prod, start + count);
+	for (i = 0; i < count; i++)
+		CHECK_EQ(pane_swqe(&qp.sq, start + i)->wr_id, i);
+	end_qp();
+}
+
 /* ---- a ring that changes meanwhile ------------------------------------- */
 
 static struct unit_rng scribble_rng;
@@ -977,6 +1004,7 @@ static const struct unit_test tests[] = {
 	{ "nonsense counts", test_nonsense_count },
 	{ "nothing to fetch", test_nothing },
 	{ "room", test_room },
+	{ "many requests at once", test_many },
 	{ "slots that change between two steps", test_change },
 	{ "slots that change at any time", test_scribbler },
 	{ "local operations", test_issue },

@@ -10,6 +10,7 @@
 
 #define min(a, b) PANE_SHIM_PICK(__typeof__(a), a, __typeof__(b), b, <)
 #define max(a, b) PANE_SHIM_PICK(__typeof__(a), a, __typeof__(b), b, >)
+#define min3(a, b, c) min(min(a, b), c)
 #define min_t(type, a, b) PANE_SHIM_PICK(type, a, type, b, <)
 #define max_t(type, a, b) PANE_SHIM_PICK(type, a, type, b, >)
 
