@@ -39,6 +39,7 @@ for side in left:eth0:1 right:eth1:2; do
 done
 
 echo "Two network namespaces, left and right, with a veth pair between them."
+run modprobe rdma_pane
 run ip netns exec left rdma link add pane0 type pane netdev eth0
 run ip netns exec right rdma link add pane1 type pane netdev eth1
 run rdma link

@@ -5,6 +5,8 @@
  */
 #include <linux/capability.h>
 #include <linux/debugfs.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 
 #include "debugfs.h"
@@ -59,10 +61,57 @@ static bool window_read(struct pane_dev *dev, u32 slotno, struct window_line *l)
 	return found;
 }
 
-static void window_print(struct seq_file *m, struct pane_dev *dev,
-			 const struct window_line *l)
+/* Where a reader is, and what stands there */
+struct windows_iter {
+	struct pane_dev *dev;
+	struct window_line line;
+};
+
+/* A position is the number of a device and that of a slot in its key table */
+#define WINDOWS_SLOT_BITS	24
+static_assert(PANE_KEYTAB_MAX <= BIT(WINDOWS_SLOT_BITS));
+
+/* The first window at @pos or behind it, and its position */
+static void *windows_seek(struct windows_iter *it, loff_t *pos)
 {
-	seq_printf(m, "%s %s%c rkey %#010x %s", dev_name(&dev->ibdev.dev),
+	u64 n = *pos >> WINDOWS_SLOT_BITS;
+	u32 slotno = *pos & (BIT(WINDOWS_SLOT_BITS) - 1);
+
+	for (; (it->dev = pane_netdev_nth(n)); n++, slotno = 0) {
+		for (; slotno < READ_ONCE(it->dev->keys.used); slotno++) {
+			if (window_read(it->dev, slotno, &it->line)) {
+				*pos = n << WINDOWS_SLOT_BITS | slotno;
+				return it;
+			}
+			cond_resched();
+		}
+	}
+	return NULL;
+}
+
+static void *windows_start(struct seq_file *m, loff_t *pos)
+{
+	rtnl_lock();
+	return windows_seek(m->private, pos);
+}
+
+static void *windows_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	++*pos;
+	return windows_seek(m->private, pos);
+}
+
+static void windows_stop(struct seq_file *m, void *v)
+{
+	rtnl_unlock();
+}
+
+static int windows_show(struct seq_file *m, void *v)
+{
+	const struct windows_iter *it = m->private;
+	const struct window_line *l = &it->line;
+
+	seq_printf(m, "%s %s%c rkey %#010x %s", dev_name(&it->dev->ibdev.dev),
 		   l->type == '1' ? "" : "2", l->type, l->key,
 		   l->bound ? "bound" : "free");
 	if (l->bound)
@@ -74,30 +123,22 @@ static void window_print(struct seq_file *m, struct pane_dev *dev,
 	if (l->qpn)
 		seq_printf(m, " qpn %#x", l->qpn);
 	seq_putc(m, '\n');
-}
-
-static void windows_of(struct pane_dev *dev, void *ctx)
-{
-	u32 used = READ_ONCE(dev->keys.used), slotno;
-	struct seq_file *m = ctx;
-	struct window_line l;
-
-	for (slotno = 0; slotno < used && !seq_has_overflowed(m); slotno++)
-		if (window_read(dev, slotno, &l))
-			window_print(m, dev, &l);
-}
-
-static int windows_show(struct seq_file *m, void *unused)
-{
-	pane_netdev_for_each(windows_of, m);
 	return 0;
 }
+
+static const struct seq_operations windows_seq_ops = {
+	.start = windows_start,
+	.next = windows_next,
+	.stop = windows_stop,
+	.show = windows_show,
+};
 
 static int windows_open(struct inode *inode, struct file *file)
 {
 	if (!capable(CAP_NET_ADMIN))
 		return -EPERM;
-	return single_open(file, windows_show, NULL);
+	return seq_open_private(file, &windows_seq_ops,
+				sizeof(struct windows_iter));
 }
 
 static const struct file_operations windows_fops = {
@@ -105,7 +146,7 @@ static const struct file_operations windows_fops = {
 	.open = windows_open,
 	.read = seq_read,
 	.llseek = seq_lseek,
-	.release = single_release,
+	.release = seq_release_private,
 };
 
 void pane_debugfs_init(void)

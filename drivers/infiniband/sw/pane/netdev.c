@@ -178,16 +178,16 @@ struct pane_dev *pane_netdev_find(struct net *net, const struct sk_buff *skb)
 	return NULL;
 }
 
-/* For every device that has an interface; they stay meanwhile (RTNL) */
-void pane_netdev_for_each(void (*fn)(struct pane_dev *dev, void *ctx),
-			  void *ctx)
+/* The @n-th device that has an interface, or NULL; it stays until RTNL is given up */
+struct pane_dev *pane_netdev_nth(u64 n)
 {
 	struct pane_dev *dev;
 
-	rtnl_lock();
+	ASSERT_RTNL();
 	list_for_each_entry(dev, &pane_devs, node)
-		fn(dev, ctx);
-	rtnl_unlock();
+		if (!n--)
+			return dev;
+	return NULL;
 }
 
 /* ---- what happens to it ---------------------------------------------- */

@@ -21,8 +21,7 @@ struct net_device *pane_netdev_get(struct pane_dev *dev);
 struct pane_dev *pane_netdev_find(struct net *net, const struct sk_buff *skb);
 bool pane_netdev_accepts(struct pane_dev *dev, const struct sk_buff *skb,
 			 const struct in6_addr *daddr);
-void pane_netdev_for_each(void (*fn)(struct pane_dev *dev, void *ctx),
-			  void *ctx);
+struct pane_dev *pane_netdev_nth(u64 n);
 int pane_netdev_init(void);
 void pane_netdev_exit(void);
 
