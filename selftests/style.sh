@@ -109,7 +109,7 @@ check_checkpatch()
 	# errno values are positive there, types those of C, and memory that
 	# a peer writes is volatile
 	run_checkpatch "checkpatch, user space" user_files --ignore \
-		PREFER_KERNEL_TYPES,USE_NEGATIVE_ERRNO,PREFER_DEFINED_ATTRIBUTE_MACRO,VOLATILE,STRCPY
+		PREFER_KERNEL_TYPES,USE_NEGATIVE_ERRNO,PREFER_DEFINED_ATTRIBUTE_MACRO,VOLATILE,STRCPY,EMBEDDED_FUNCTION_NAME
 	# its own cache, left where it ran
 	rm -f .checkpatch-camelcase.*
 }
