@@ -43,7 +43,7 @@ help:
 NEEDS_modules := modules
 NEEDS_provider := provider
 NEEDS_selftests := selftests
-NEEDS_unit := unit
+NEEDS_unit := unit provider
 NEEDS_style := modules style
 NEEDS_demo := modules provider selftests vm
 NEEDS_check := modules provider selftests unit style vm tests

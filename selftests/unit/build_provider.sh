@@ -15,17 +15,20 @@ shift
 provider=$PANE_TOP/user-provider
 uapi=$PANE_TOP/include/uapi
 abi=$program.include
+read -ra compiler <<<"${CC:-cc}"
 
 have_verbs()
 {
-	"${CC:-cc}" -E -x c - </dev/null -include infiniband/verbs.h \
+	"${compiler[@]}" -E -x c - </dev/null -include infiniband/verbs.h \
 		>/dev/null 2>&1
 }
 
+# Old, so that make tries again next time
 write_skip()
 {
 	printf '#!/bin/sh\necho "1..0 # SKIP %s"\nexit 4\n' "$1" >"$program"
 	chmod +x "$program"
+	touch -d @0 "$program"
 	exit 0
 }
 
@@ -37,6 +40,6 @@ mkdir -p "$abi/kernel-abi"
 python3 "$core/make_abi_structs.py" "$uapi/rdma/pane-abi.h" \
 	"$abi/kernel-abi/pane-abi.h"
 # shellcheck disable=SC2086 # lists of options
-"${CC:-cc}" ${CFLAGS:-} -I "$provider" -I "$abi" -I "$uapi" \
+"${compiler[@]}" ${CFLAGS:-} -I "$provider" -I "$abi" -I "$uapi" \
 	-isystem "$core/include" -o "$program" "$@" "$provider"/*.c \
 	-libverbs ${LDLIBS:-}

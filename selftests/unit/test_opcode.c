@@ -79,9 +79,9 @@ static const struct {
 	bool required;
 } transports[] = {
 	{ 0x00, 0x00dfffff, "",  true },	/* RC */
-	{ 0x20, 0x00000fff, "",  false },	/* UC */
+	{ 0x20, 0x00000fff, "",  true },	/* UC */
 	{ 0x60, 0x00000030, "D", true },	/* UD */
-	{ 0xa0, 0x00dfffff, "X", false },	/* XRC */
+	{ 0xa0, 0x00dfffff, "X", true },	/* XRC */
 };
 
 /* The opcode's row, or NULL if there is no such opcode */

@@ -34,6 +34,7 @@ static const struct unit_test tests[] = {
 	{ "XRC target has no queues", test_xrc_target },
 	{ "shared receive queue", test_srq },
 	{ "poll", test_poll },
+	{ "completion index wraps", test_poll_index_wraps },
 	{ "extended poll", test_poll_extended },
 	{ "entries to be passed over", test_poll_void },
 	{ "arm", test_arm },
@@ -41,6 +42,7 @@ static const struct unit_test tests[] = {
 	{ "CQs that are refused", test_cq_attributes },
 	{ "thread and parent domains", test_domains },
 	{ "domains that are refused", test_domains_refused },
+	{ "a poster and a consumer that sleeps", test_wake_up },
 	{ "four posters and a consumer that sleeps", test_stress },
 };
 

@@ -148,8 +148,11 @@ static struct pane_swqe *fetch_one(void)
 
 /* ---- the rules, written down once more --------------------------------- */
 
-#define RC	BIT(IB_QPT_RC)
+/* XRC sends as RC does. */
+#define RC	(BIT(IB_QPT_RC) | BIT(IB_QPT_XRC_INI))
+#define UC	BIT(IB_QPT_UC)
 #define UD	BIT(IB_QPT_UD)
+#define ALL	(RC | UC | UD)
 
 #define SIG	PANE_WR_SIGNALED
 #define SOL	PANE_WR_SOLICITED
@@ -167,15 +170,15 @@ static const struct rule {
 	u8 wc;
 	u8 first, last, only;
 } rules[] = {
-	{ PANE_WR_SEND, RC | UD, SIG | SOL | FEN | INL, IB_WC_SEND,
+	{ PANE_WR_SEND, ALL, SIG | SOL | FEN | INL, IB_WC_SEND,
 	  0x00, 0x02, 0x04 },
-	{ PANE_WR_SEND_IMM, RC | UD, SIG | SOL | FEN | INL, IB_WC_SEND,
+	{ PANE_WR_SEND_IMM, ALL, SIG | SOL | FEN | INL, IB_WC_SEND,
 	  0x00, 0x03, 0x05 },
 	{ PANE_WR_SEND_INV, RC, SIG | SOL | FEN | INL, IB_WC_SEND,
 	  0x00, 0x16, 0x17 },
-	{ PANE_WR_WRITE, RC, SIG | SOL | FEN | INL, IB_WC_RDMA_WRITE,
+	{ PANE_WR_WRITE, RC | UC, SIG | SOL | FEN | INL, IB_WC_RDMA_WRITE,
 	  0x06, 0x08, 0x0a },
-	{ PANE_WR_WRITE_IMM, RC, SIG | SOL | FEN | INL, IB_WC_RDMA_WRITE,
+	{ PANE_WR_WRITE_IMM, RC | UC, SIG | SOL | FEN | INL, IB_WC_RDMA_WRITE,
 	  0x06, 0x09, 0x0b },
 	{ PANE_WR_READ, RC, SIG | SOL | FEN, IB_WC_RDMA_READ,
 	  0x0c, 0x0c, 0x0c },
@@ -183,11 +186,14 @@ static const struct rule {
 	  0x13, 0x13, 0x13 },
 	{ PANE_WR_FETCH_ADD, RC, SIG | SOL | FEN, IB_WC_FETCH_ADD,
 	  0x14, 0x14, 0x14 },
-	{ PANE_WR_BIND_MW, RC, SIG | FEN, IB_WC_BIND_MW, 0xff, 0xff, 0xff },
-	{ PANE_WR_LOCAL_INV, RC, SIG | FEN, IB_WC_LOCAL_INV,
+	{ PANE_WR_BIND_MW, RC | UC, SIG | FEN, IB_WC_BIND_MW,
 	  0xff, 0xff, 0xff },
-	{ PANE_WR_BIND_MW1, RC, SIG | FEN, IB_WC_BIND_MW, 0xff, 0xff, 0xff },
-	{ PANE_WR_REG_MR, RC, SIG | FEN, IB_WC_REG_MR, 0xff, 0xff, 0xff },
+	{ PANE_WR_LOCAL_INV, RC | UC, SIG | FEN, IB_WC_LOCAL_INV,
+	  0xff, 0xff, 0xff },
+	{ PANE_WR_BIND_MW1, RC | UC, SIG | FEN, IB_WC_BIND_MW,
+	  0xff, 0xff, 0xff },
+	{ PANE_WR_REG_MR, RC | UC, SIG | FEN, IB_WC_REG_MR,
+	  0xff, 0xff, 0xff },
 };
 
 static const struct rule *rule_of(u8 op)
@@ -311,6 +317,7 @@ static void check_copied_op(const struct pane_swqe *w,
 	} else if (is_atomic(r)) {
 		CHECK_EQ(w->rdma.va, u->atomic.remote_addr);
 		CHECK_EQ(w->rdma.rkey, u->atomic.rkey);
+		CHECK_EQ(w->rdma.srqn, u->atomic.srqn & 0xffffff);
 		CHECK_EQ(w->rdma.compare_add, u->atomic.compare_add);
 		CHECK_EQ(w->rdma.swap, u->atomic.swap);
 	} else if (qp.type == IB_QPT_UD) {
@@ -320,6 +327,7 @@ static void check_copied_op(const struct pane_swqe *w,
 	} else if (!is_local(r)) {
 		CHECK_EQ(w->rdma.va, u->rdma.remote_addr);
 		CHECK_EQ(w->rdma.rkey, u->rdma.rkey);
+		CHECK_EQ(w->rdma.srqn, u->rdma.srqn & 0xffffff);
 	}
 }
 
@@ -369,8 +377,7 @@ static void test_table(void)
 		CHECK(info->name);
 		CHECK_EQ(rules[op].op, op);
 		CHECK_EQ(info->wc_opcode, rules[op].wc);
-		CHECK_EQ(!!(info->qp_types & RC), !!(rules[op].types & RC));
-		CHECK_EQ(!!(info->qp_types & UD), !!(rules[op].types & UD));
+		CHECK_EQ(info->qp_types & ALL, rules[op].types);
 		CHECK_EQ(info->flags, rules[op].flags);
 		CHECK_EQ(info->class == PANE_WRC_LOCAL, is_local(&rules[op]));
 		CHECK_EQ(!info->issue, !is_local(&rules[op]));
@@ -441,6 +448,16 @@ static void test_good_rc(void)
 	check_good(IB_QPT_RC);
 }
 
+static void test_good_uc(void)
+{
+	check_good(IB_QPT_UC);
+}
+
+static void test_good_xrc(void)
+{
+	check_good(IB_QPT_XRC_INI);
+}
+
 static void test_good_ud(void)
 {
 	check_good(IB_QPT_UD);
@@ -449,7 +466,9 @@ static void test_good_ud(void)
 /* The kernel's operations and all other numbers are none for a user. */
 static void test_opcodes(void)
 {
-	static const enum ib_qp_type types[] = { IB_QPT_RC, IB_QPT_UD };
+	static const enum ib_qp_type types[] = {
+		IB_QPT_RC, IB_QPT_UC, IB_QPT_UD, IB_QPT_XRC_INI,
+	};
 	struct unit_rng rng = { unit_seed() };
 	u32 i, op;
 
@@ -741,26 +760,35 @@ static void test_room(void)
 	end_qp();
 }
 
-/* Requests may come in portions; whoever calls until there are none has all. */
-static void test_many(void)
+static void check_many(u32 num)
 {
 	struct unit_rng rng = { unit_seed() };
-	const u32 start = -100, count = 1024;
+	const u32 start = -100;
 	u32 i, before;
 
-	make_qp_of(IB_QPT_RC, start, count);
-	for (i = 0; i < count; i++) {
+	make_qp_of(IB_QPT_RC, start, 1024);
+	for (i = 0; i < num; i++) {
 		fill_good(slot(start + i), &rng, PANE_WR_SEND);
 		slot(start + i)->wr_id = i;
 	}
-	qp.ctl->sq_prod += count;
+	qp.ctl->sq_prod += num;
 	do {
 		before = qp.sq.prod;
 	} while (pane_wr_fetch(&qp) && CHECK(qp.sq.prod != before));
-	CHECK_EQ(qp.sq.prod, start + count);
-	for (i = 0; i < count; i++)
+	CHECK_EQ(qp.sq.prod, start + num);
+	for (i = 0; i < num; i++)
 		CHECK_EQ(pane_swqe(&qp.sq, start + i)->wr_id, i);
 	end_qp();
+}
+
+/* They may come in portions; who calls until there are none has had all. */
+static void test_many(void)
+{
+	u32 num;
+
+	for (num = 1; num <= 200; num++)
+		check_many(num);
+	check_many(1024);
 }
 
 /* ---- a ring that changes meanwhile ------------------------------------- */
@@ -990,7 +1018,9 @@ static void test_discard(void)
 static const struct unit_test tests[] = {
 	{ "table of operations", test_table },
 	{ "good requests, RC", test_good_rc },
+	{ "good requests, UC", test_good_uc },
 	{ "good requests, UD", test_good_ud },
+	{ "good requests, XRC", test_good_xrc },
 	{ "opcodes that are none", test_opcodes },
 	{ "flags", test_flags },
 	{ "number of elements", test_elements },

@@ -100,6 +100,9 @@ void test_bind2_refused(void)
 	mr.pd = &pd.ibv_pd;
 	mw2.pd = &other_pd.ibv_pd;
 	check_bind2(&wr, EPERM);
+	/* the QP is the odd one */
+	mr.pd = &other_pd.ibv_pd;
+	check_bind2(&wr, EPERM);
 }
 
 static struct ibv_mw_bind bind1(void)
@@ -208,7 +211,9 @@ void test_bind1_refused(void)
 	mr.pd = &pd.ibv_pd;
 	mw1.pd = &other_pd.ibv_pd;
 	check_bind1(&mw1, &bind, EPERM);
-	mw1.pd = &pd.ibv_pd;
+	mr.pd = &other_pd.ibv_pd;
+	check_bind1(&mw1, &bind, EPERM);
+	make_objects();
 	check_bind1_by(IBV_QPT_RC, IBV_QPS_INIT);
 	check_bind1_by(IBV_QPT_UD, IBV_QPS_RTS);
 }

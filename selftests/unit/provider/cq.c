@@ -92,6 +92,37 @@ void test_poll(void)
 	end_cq(cq_ex);
 }
 
+/* Long ago; what the ring holds is of the lap before. */
+static void set_cq_index(struct ibv_cq_ex *cq, uint32_t index)
+{
+	uint32_t i;
+
+	for (i = index - kernel_cq.count; i != index; i++)
+		kernel_cq.ring[i % kernel_cq.count].seq = i + 1;
+	kernel_cq.prod = index;
+	kernel_cq.ctl->cons = index;
+	to_pane_cq_ex(cq)->cons = index;
+}
+
+void test_poll_index_wraps(void)
+{
+	struct ibv_cq_ex *cq = new_cq(4);
+	struct ibv_wc wc[8];
+	unsigned int i;
+
+	set_cq_index(cq, -6);
+	for (i = 0; i < 12; i += 2) {
+		CHECK_EQ(pane_poll_cq(ibv_cq_ex_to_cq(cq), 8, wc), 0);
+		complete(i, 0);
+		complete(i + 1, 0);
+		CHECK_EQ(pane_poll_cq(ibv_cq_ex_to_cq(cq), 8, wc), 2);
+		CHECK_EQ(wc[0].wr_id, i);
+		CHECK_EQ(wc[1].wr_id, i + 1);
+	}
+	CHECK_EQ(kernel_cq.ctl->cons, 6);
+	end_cq(cq);
+}
+
 static void check_current(struct ibv_cq_ex *cq, uint64_t wr_id)
 {
 	CHECK_EQ(cq->wr_id, wr_id);
@@ -199,6 +230,7 @@ void test_resize(void)
 {
 	struct ibv_cq_ex *cq = new_cq(4);
 	struct ibv_wc wc[8];
+	unsigned int i;
 
 	polled_cq = ibv_cq_ex_to_cq(cq);
 	complete(100, 0);
@@ -212,6 +244,13 @@ void test_resize(void)
 	CHECK_EQ(pane_poll_cq(polled_cq, 8, wc), 2);
 	CHECK_EQ(wc[0].wr_id, 102);
 	CHECK_EQ(wc[1].wr_id, 103);
+	/* all of the new ring is in use */
+	for (i = 0; i < 16; i++)
+		complete(200 + i, 0);
+	for (i = 0; i < 16; i++) {
+		CHECK_EQ(pane_poll_cq(polled_cq, 1, wc), 1);
+		CHECK_EQ(wc[0].wr_id, 200 + i);
+	}
 	CHECK_EQ(kernel_cq.ctl->cons, kernel_cq.prod);
 	end_cq(cq);
 }

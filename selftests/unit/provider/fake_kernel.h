@@ -81,6 +81,9 @@ extern struct pane_context context;
 extern struct pane_pd pd, other_pd;
 
 void kernel_init(void);
+void *kernel_mmap(void *addr, size_t size, int prot, int flags, int fd,
+		  off_t offset);
+int kernel_munmap(void *addr, size_t size);
 struct pane_sq_wqe *kernel_wqe(uint32_t index);
 struct pane_rq_wqe *kernel_rwqe(uint32_t index);
 void kernel_fill_rings(int byte);

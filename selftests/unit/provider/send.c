@@ -223,6 +223,10 @@ static const struct {
 	{ IBV_QPT_UD, SENDS },
 };
 
+#define OPS_WITH_EX							\
+	(OP(SEND_WITH_IMM) | OP(RDMA_WRITE_WITH_IMM) |			\
+	 OP(SEND_WITH_INV) | OP(LOCAL_INV))
+
 /* By enum ibv_wr_opcode */
 static const uint8_t opcodes[] = {
 	[IBV_WR_RDMA_WRITE] = PANE_WR_WRITE,
@@ -240,7 +244,10 @@ static const uint8_t opcodes[] = {
 static struct ibv_send_wr good_wr(enum ibv_qp_type type,
 				  enum ibv_wr_opcode opcode)
 {
-	struct ibv_send_wr wr = { .opcode = opcode };
+	struct ibv_send_wr wr = {
+		.opcode = opcode,
+		.invalidate_rkey = 0x1234,
+	};
 
 	if (type == IBV_QPT_UD) {
 		wr.wr.ud.ah = &ah.ibv_ah;
@@ -265,6 +272,8 @@ static void check_operation(enum ibv_qp_type type, unsigned int ops,
 	CHECK_EQ(post(qp, &wr), expected);
 	if (!expected) {
 		CHECK_EQ(kernel_wqe(0)->opcode, opcodes[opcode]);
+		CHECK_EQ(kernel_wqe(0)->ex,
+			 OPS_WITH_EX >> opcode & 1 ? 0x1234 : 0);
 		if (type == IBV_QPT_XRC_SEND && !local)
 			CHECK_EQ(kernel_wqe(0)->rdma.srqn, 0x77);
 	}

@@ -2,12 +2,13 @@
 /*
  * Threads that post to one queue in both interfaces, and a kernel that takes
  * requests out, goes to sleep when there are none, and is woken by the doorbell
- * only. A request that is lost, doubled or torn shows, and a doorbell that is
- * missing leaves it asleep.
+ * only. A request that is lost, doubled or torn shows. A doorbell that is
+ * missing leaves the kernel asleep, for good if the only poster waits for it.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
 #include "tests.h"
 
@@ -17,11 +18,13 @@
 #else
 #define EACH	200000U
 #endif
-/* turns to wait for what should take a few */
-#define PATIENCE 50000000U
+/* seconds to wait for what takes a moment */
+#define PATIENCE 10
 
 static struct ibv_qp *qp;
 static uint32_t seen[POSTERS];
+static uint32_t expected;
+static bool one_at_a_time;
 static bool stop;
 
 static uint64_t wr_id_of(uint64_t poster, uint32_t n)
@@ -54,6 +57,14 @@ static int post_batch(uint64_t poster, uint32_t n)
 	return ibv_wr_complete(qp_ex);
 }
 
+/* Until the kernel has taken so many */
+static void wait_for(uint32_t cons)
+{
+	while (__atomic_load_n(&kernel_qp.ctl->sq_cons, __ATOMIC_ACQUIRE) !=
+	       cons && !__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		sched_yield();
+}
+
 static void *poster(void *arg)
 {
 	uintptr_t number = (uintptr_t)arg;
@@ -68,6 +79,8 @@ static void *poster(void *arg)
 			sched_yield();
 		else
 			break;
+		if (one_at_a_time)
+			wait_for(n);
 	}
 	return NULL;
 }
@@ -115,34 +128,40 @@ static void linger(uint32_t cons)
 }
 
 /* Until the doorbell is rung; false when it never is */
-static bool sleep_until_rung(uint32_t cons)
+static bool wait_for_doorbell(unsigned int rung)
+{
+	time_t end = time(NULL) + PATIENCE;
+
+	while (__atomic_load_n(&doorbell.send, __ATOMIC_RELAXED) == rung) {
+		if (time(NULL) > end)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+static bool go_to_sleep(uint32_t cons)
 {
 	struct pane_qp_ctl *ctl = kernel_qp.ctl;
 	unsigned int rung = __atomic_load_n(&doorbell.send, __ATOMIC_RELAXED);
-	uint32_t turns = 0;
+	bool ok = true;
 
 	__atomic_store_n(&ctl->sq_flags, PANE_NEED_DOORBELL, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (is_empty(cons)) {
-		while (__atomic_load_n(&doorbell.send, __ATOMIC_RELAXED) ==
-		       rung) {
-			if (++turns == PATIENCE)
-				return false;
-			sched_yield();
-		}
-	}
+	if (is_empty(cons))
+		ok = wait_for_doorbell(rung);
 	__atomic_store_n(&ctl->sq_flags, 0, __ATOMIC_RELAXED);
-	return true;
+	return ok;
 }
 
 static void *kernel(void *arg)
 {
 	uint32_t cons = 0;
 
-	while (cons < POSTERS * EACH) {
+	while (cons < expected) {
 		cons = consume(cons);
 		linger(cons);
-		if (cons < POSTERS * EACH && !CHECK(sleep_until_rung(cons)))
+		if (cons < expected && !CHECK(go_to_sleep(cons)))
 			break;
 	}
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
@@ -155,21 +174,36 @@ static void start(pthread_t *thread, void *(*run)(void *), uintptr_t arg)
 		ksft_exit_fail_msg("no thread\n");
 }
 
-void test_stress(void)
+static void run(unsigned int num_posters)
 {
 	pthread_t posters[POSTERS], consumer;
 	unsigned int i;
 
+	memset(seen, 0, sizeof(seen));
+	stop = false;
+	expected = num_posters * EACH;
 	qp = new_qp(IBV_QPT_RC, IBV_QP_EX_WITH_SEND);
 	start(&consumer, kernel, 0);
-	for (i = 0; i < POSTERS; i++)
+	for (i = 0; i < num_posters; i++)
 		start(&posters[i], poster, i);
-	for (i = 0; i < POSTERS; i++)
+	for (i = 0; i < num_posters; i++)
 		pthread_join(posters[i], NULL);
 	pthread_join(consumer, NULL);
-	for (i = 0; i < POSTERS; i++)
+	for (i = 0; i < num_posters; i++)
 		CHECK_EQ(seen[i], EACH);
-	ksft_print_msg("%u requests, %u doorbells\n", POSTERS * EACH,
+	ksft_print_msg("%u requests, %u doorbells\n", expected,
 		       doorbell.send);
 	end_qp(qp);
+}
+
+void test_wake_up(void)
+{
+	one_at_a_time = true;
+	run(1);
+}
+
+void test_stress(void)
+{
+	one_at_a_time = false;
+	run(POSTERS);
 }

@@ -46,6 +46,7 @@ void test_srq(void);
 
 /* cq.c */
 void test_poll(void);
+void test_poll_index_wraps(void);
 void test_poll_extended(void);
 void test_poll_void(void);
 void test_arm(void);
@@ -57,6 +58,7 @@ void test_domains(void);
 void test_domains_refused(void);
 
 /* stress.c */
+void test_wake_up(void);
 void test_stress(void);
 
 /* A gather list, of which nothing is ever read */
