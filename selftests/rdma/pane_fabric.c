@@ -13,8 +13,9 @@
 
 struct ibv_device *pane_devices[2];
 char pane_mw2_letter;
+bool pane_mw2_choice;
 
-char pane_first_tag[12];
+static char first_tag[12];
 char pane_second_tag[12];
 
 static const char fabric_up[] =
@@ -67,7 +68,7 @@ static void fabric_remove(const char *tag)
 static void fabric_remove_all(void)
 {
 	fabric_remove(pane_second_tag);
-	fabric_remove(pane_first_tag);
+	fabric_remove(first_tag);
 }
 
 static void fabric_on_signal(int sig)
@@ -149,17 +150,49 @@ static void fabric_make_first(void)
 {
 	if (geteuid())
 		ksft_exit_skip("needs root to make devices\n");
+	if (pane_shell("command -v ip >/dev/null && command -v rdma >/dev/null", NULL))
+		ksft_exit_skip("needs ip and rdma of iproute2\n");
 	if (pane_shell("modprobe -q rdma_pane", NULL))
 		ksft_exit_skip("no rdma_pane module\n");
-	snprintf(pane_first_tag, sizeof(pane_first_tag), "pm%d", getpid());
+	snprintf(first_tag, sizeof(first_tag), "pm%d", getpid());
 	snprintf(pane_second_tag, sizeof(pane_second_tag), "px%d", getpid());
 	atexit(fabric_remove_all);
 	signal(SIGTERM, fabric_on_signal);
 	signal(SIGINT, fabric_on_signal);
-	if (!fabric_make(pane_first_tag) ||
-	    !devices_find_tag(pane_devices, pane_first_tag))
+	if (!fabric_make(first_tag) ||
+	    !devices_find_tag(pane_devices, first_tag))
 		ksft_exit_fail_msg("no devices could be made\n");
 }
+
+/* ---- type 2 windows -------------------------------------------------- */
+
+/* Say what they are; 0 or an errno value */
+int pane_mw2_write(const struct ibv_device *dev, const char *type)
+{
+	char path[IBV_SYSFS_PATH_MAX + 16];
+	int ret = 0, fd;
+
+	snprintf(path, sizeof(path), "%s/mw_type2", dev->ibdev_path);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return errno;
+	if (write(fd, type, strlen(type)) < 0)
+		ret = errno;
+	close(fd);
+	return ret;
+}
+
+/* While there is no such window, whatever they were before */
+void pane_mw2_set(char letter)
+{
+	const char text[] = { '2', letter, '\0' };
+
+	for (unsigned int i = 0; i < 2; i++)
+		CHECK_OK(pane_mw2_write(pane_devices[i], text));
+	pane_mw2_letter = letter;
+}
+
+/* ---- opening --------------------------------------------------------- */
 
 /* Also waits until both have their addresses */
 static void devices_look(void)
@@ -175,6 +208,8 @@ static void devices_look(void)
 			'A' : 'B';
 		node_close(&n);
 	}
+	pane_mw2_choice = !pane_mw2_write(pane_devices[0], "2B") &&
+			  !pane_mw2_write(pane_devices[1], "2B");
 }
 
 /* Before the tests are listed. The program ends here when there is no device */

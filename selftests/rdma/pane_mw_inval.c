@@ -501,19 +501,19 @@ static void test_flushes(const void *arg)
 
 static void list(void)
 {
-	pane_test(V_APIS | V_PATHS, test_local_inv, NULL,
+	pane_test(V_T2 | V_APIS | V_PATHS, test_local_inv, NULL,
 		  "LOCAL_INV: bound on its QP");
 	for (unsigned int i = 0; i < ARRAY_SIZE(inval_rows); i++)
-		pane_test(V_APIS, test_local_inv_refused, &inval_rows[i],
+		pane_test(V_T2, test_local_inv_refused, &inval_rows[i],
 			  "LOCAL_INV refused: %s", inval_rows[i].name);
 	for (unsigned int i = 0; i < ARRAY_SIZE(send_rows); i++)
-		pane_test(V_APIS | V_PATHS, test_send_inv, &send_rows[i],
+		pane_test(V_T2 | V_APIS | V_PATHS, test_send_inv, &send_rows[i],
 			  "SEND_WITH_INV: bound on its QP, %s",
 			  send_rows[i].name);
 	pane_test(0, test_send_inv_cq_ex, NULL,
 		  "SEND_WITH_INV: read from an extended CQ");
 	for (unsigned int i = 0; i < ARRAY_SIZE(inval_rows); i++)
-		pane_test(V_APIS, test_send_inv_refused, &inval_rows[i],
+		pane_test(V_T2, test_send_inv_refused, &inval_rows[i],
 			  "SEND_WITH_INV refused: %s", inval_rows[i].name);
 	pane_test(V_APIS, test_no_inv_flag, NULL,
 		  "other sends have no IBV_WC_WITH_INV");

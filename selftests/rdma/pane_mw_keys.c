@@ -17,7 +17,7 @@
 #define INDEX_NUM	(1U << INDEX_BITS)
 #define QUARANTINE	65536
 /* More than rest, so that numbers do come back */
-#define NUM_KEYS	100000
+#define NUM_KEYS	80000
 
 /* ---- different ------------------------------------------------------- */
 

@@ -231,6 +231,8 @@ static void test_refused_binds(const void *arg)
 	mw[1] = mw_open(d.own.pd, IBV_MW_TYPE_2);
 	refused = counter_read(&d.own, "bind_refused");
 	for (unsigned int i = 0; i < rounds; i++) {
+		if (i % 10000 == 0)
+			pane_more_time();
 		refused_bind(&d, mw[i & 1], i);
 		ep_modify(&d.o, IBV_QPS_RESET);
 		ep_connect_one(&d.o, &d.p);

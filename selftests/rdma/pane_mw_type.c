@@ -57,6 +57,44 @@ static void test_capabilities(const void *arg)
 	node_close(&n);
 }
 
+static unsigned int type2_capability(struct node *n)
+{
+	struct ibv_device_attr attr;
+
+	CHECK_OK(ibv_query_device(n->ctx, &attr));
+	return attr.device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A |
+					IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+}
+
+/* What the device makes of them changes only while there are none */
+static void test_type2_choice(const void *arg)
+{
+	struct ibv_device *dev = pane_devices[0];
+	struct ibv_mw *mw1, *mw2;
+	struct node n;
+
+	if (!pane_mw2_choice)
+		pane_skip("the device leaves no choice");
+	node_open_owner(&n);
+	mw1 = mw_open(n.pd, IBV_MW_TYPE_1);
+	CHECK_OK(pane_mw2_write(dev, "2A"));
+	CHECK_EQ(type2_capability(&n), IBV_DEVICE_MEM_WINDOW_TYPE_2A);
+	mw2 = mw_open(n.pd, IBV_MW_TYPE_2);
+	CHECK_EQ(pane_mw2_write(dev, "2B"), EBUSY);
+	CHECK_OK(pane_mw2_write(dev, "2A"));
+	CHECK_EQ(type2_capability(&n), IBV_DEVICE_MEM_WINDOW_TYPE_2A);
+	mw_close(mw2);
+	CHECK_EQ(pane_mw2_write(dev, "2C"), EINVAL);
+	CHECK_EQ(pane_mw2_write(dev, "1"), EINVAL);
+	CHECK_OK(pane_mw2_write(dev, "2B"));
+	CHECK_EQ(type2_capability(&n), IBV_DEVICE_MEM_WINDOW_TYPE_2B);
+	mw2 = mw_open(n.pd, IBV_MW_TYPE_2);
+	CHECK_EQ(pane_mw2_write(dev, "2A"), EBUSY);
+	mw_close(mw2);
+	mw_close(mw1);
+	node_close(&n);
+}
+
 static void test_alloc(const void *arg)
 {
 	struct ibv_mw *mw, *other;
@@ -677,6 +715,8 @@ static void test_err(const void *arg)
 static void list(void)
 {
 	pane_test(0, test_capabilities, NULL, "capability bits of windows");
+	pane_test(0, test_type2_choice, NULL,
+		  "2A or 2B: changed only while there are no windows of type 2");
 	pane_test(V_TYPES, test_alloc, NULL, "allocation");
 	pane_test(V_TYPES | V_PATHS, test_unbound, NULL,
 		  "state after alloc: no access");

@@ -19,11 +19,13 @@
  */
 enum pane_variants {
 	V_T1	= 1 << 0,	/* type 1 windows */
-	V_T2	= 1 << 1,	/* type 2 windows, A or B as the device says */
-	V_POST	= 1 << 2,	/* ibv_post_send() */
-	V_WR	= 1 << 3,	/* the ibv_wr_ functions */
-	V_PAIR	= 1 << 4,	/* two devices on one link */
-	V_LOOP	= 1 << 5,	/* one device talks to itself */
+	V_T2A	= 1 << 1,	/* type 2 windows, the device makes them 2A */
+	V_T2B	= 1 << 2,	/* likewise, 2B */
+	V_POST	= 1 << 3,	/* ibv_post_send() */
+	V_WR	= 1 << 4,	/* the ibv_wr_ functions */
+	V_PAIR	= 1 << 5,	/* two devices on one link */
+	V_LOOP	= 1 << 6,	/* one device talks to itself */
+	V_T2	= V_T2A | V_T2B,
 	V_TYPES	= V_T1 | V_T2,
 	V_APIS	= V_POST | V_WR,
 	V_PATHS	= V_PAIR | V_LOOP,
@@ -32,12 +34,14 @@ enum pane_variants {
 /**
  * struct pane_config - the variant that is being run
  * @mw_type: of the windows
+ * @mw2: 'A' or 'B', what type 2 windows are
  * @qp_type: of the queue pairs; there is only one so far
  * @wr_api: post by the ibv_wr_ functions
  * @loopback: the peer is on the owner's device
  */
 struct pane_config {
 	enum ibv_mw_type mw_type;
+	char mw2;
 	enum ibv_qp_type qp_type;
 	bool wr_api;
 	bool loopback;

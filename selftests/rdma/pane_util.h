@@ -60,6 +60,9 @@ static inline uint64_t region_at(const struct region *r, size_t offset)
 	return (uintptr_t)r->addr + offset;
 }
 
+/* Send requests that fit into a QP, and so the most that one post may have */
+#define EP_SEND_WR	128
+
 /**
  * struct endpoint - a QP with two CQs of its own
  * @node: where it is
@@ -124,6 +127,9 @@ void duo_check_access(struct duo *d, struct endpoint *p, uint64_t raddr,
 
 void fill_pattern(void *addr, size_t len, unsigned int seed);
 bool has_pattern(const void *addr, size_t len, unsigned int seed);
+
+/* Until there is something to read; what does not come is a failure */
+void fd_wait(int fd, const char *what);
 
 /* ---- requests -------------------------------------------------------- */
 

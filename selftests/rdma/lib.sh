@@ -1,0 +1,475 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# Two network namespaces with an Ethernet link between them and a pane device at
+# each end, and what tests on them need: servers that are waited for, counters,
+# and the check that nothing is left behind. Source it after ktap_helpers.sh.
+#
+# The devices carry names that look like those of other drivers: a provider
+# that goes by the name would take the wrong one.
+
+NS_A=pane-a.$$
+NS_B=pane-b.$$
+IF_A=pna$$
+IF_B=pnb$$
+DEV_A=rxe_$$
+DEV_B=mlx5_$$
+IP4_A=10.77.0.1
+IP4_B=10.77.0.2
+IP6_A=fd77::1
+IP6_B=fd77::2
+MTU=4200
+
+is_slow()
+{
+	[ "${KSFT_MACHINE_SLOW:-}" = yes ]
+}
+
+# scaled FAST SLOW: the one for this machine
+scaled()
+{
+	if is_slow; then echo "$2"; else echo "$1"; fi
+}
+
+# For things that happen at once unless something is broken
+DEADLINE=$(scaled 10 60)
+# For a program that has some work to do
+TOOL_SECONDS=$(scaled 30 180)
+
+# wait_until COMMAND...: poll until it succeeds; false when the time is over
+wait_until()
+{
+	local end=$((SECONDS + DEADLINE))
+
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.05
+	done
+}
+
+not()
+{
+	! "$@"
+}
+
+# complain REASON...: false, for the end of a condition that was not met
+complain()
+{
+	ktap_print_msg "$*"
+	return 1
+}
+
+# need TOOL...: skip the whole test when one of them is missing
+need()
+{
+	local tool
+
+	for tool in "$@"; do
+		command -v "$tool" >/dev/null ||
+			ktap_skip_all "no $tool on this machine"
+	done
+}
+
+need_pane()
+{
+	[ "$(id -u)" -eq 0 ] || ktap_skip_all "needs root"
+	need ip rdma ss ethtool ping
+	modprobe -q rdma_pane || ktap_skip_all "no rdma_pane module"
+}
+
+# ---- namespaces, interfaces, devices -----------------------------------
+
+in_a()
+{
+	ip netns exec "$NS_A" "$@"
+}
+
+in_b()
+{
+	ip netns exec "$NS_B" "$@"
+}
+
+add_address()
+{
+	ip -n "$1" addr add "$3" dev "$2"
+	ip -n "$1" addr add "$4" dev "$2" nodad
+	ip -n "$1" link set "$2" up
+	ip -n "$1" link set lo up
+}
+
+# Namespaces, a link between them, addresses
+net_up()
+{
+	ip netns add "$NS_A" && ip netns add "$NS_B" || return
+	ip -n "$NS_A" link add "$IF_A" mtu "$MTU" type veth \
+		peer name "$IF_B" mtu "$MTU" netns "$NS_B" || return
+	add_address "$NS_A" "$IF_A" "$IP4_A/24" "$IP6_A/64"
+	add_address "$NS_B" "$IF_B" "$IP4_B/24" "$IP6_B/64"
+}
+
+# link_add NAMESPACE DEVICE INTERFACE
+link_add()
+{
+	ip netns exec "$1" rdma link add "$2" type pane netdev "$3"
+}
+
+# In a namespace of its own a device is seen from there only, else from all.
+dev_exists()
+{
+	[ -e "/sys/class/infiniband/$1" ]
+}
+
+link_del()
+{
+	rdma link delete "$1"
+}
+
+devices_up()
+{
+	link_add "$NS_A" "$DEV_A" "$IF_A" &&
+		link_add "$NS_B" "$DEV_B" "$IF_B" &&
+		wait_until gids_ready && wait_until answers "$IP4_B" &&
+		wait_until answers "$IP6_B"
+}
+
+# Connecting a QP does not wait for long until a neighbour is found.
+answers()
+{
+	in_a ping -c 1 -W 1 "$1" >/dev/null
+}
+
+devices_down()
+{
+	link_del "$DEV_A"
+	link_del "$DEV_B"
+	wait_until not dev_exists "$DEV_A" && wait_until not dev_exists "$DEV_B"
+}
+
+net_down()
+{
+	ip netns del "$NS_A"
+	ip netns del "$NS_B"
+}
+
+# The whole stage; the trap of cleanup_at_exit takes it down
+stage_up()
+{
+	net_up && devices_up && resources_note
+}
+
+# ---- addresses of devices ----------------------------------------------
+
+# The eight groups of an IPv6 address, four digits each
+expand_ip6()
+{
+	local head=${1%%::*} tail='' zeros=8 group
+	local -a left right
+
+	[[ $1 == *::* ]] && tail=${1#*::}
+	IFS=: read -ra left <<<"$head"
+	IFS=: read -ra right <<<"$tail"
+	zeros=$((8 - ${#left[@]} - ${#right[@]}))
+	for group in "${left[@]}"; do printf ':%04x' "0x$group"; done
+	for ((; zeros > 0; zeros--)); do printf ':0000'; done
+	for group in "${right[@]}"; do printf ':%04x' "0x$group"; done
+}
+
+# gid_of ADDRESS: as sysfs writes it
+gid_of()
+{
+	local gid
+	local -a bytes
+
+	if [[ $1 == *:* ]]; then
+		gid=$(expand_ip6 "$1")
+		echo "${gid#:}"
+	else
+		IFS=. read -ra bytes <<<"$1"
+		printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' \
+			"${bytes[@]}"
+	fi
+}
+
+# gid_index DEVICE ADDRESS: number of the RoCE v2 GID, false if there is none
+gid_index()
+{
+	local port=/sys/class/infiniband/$1/ports/1 wanted gid='' type='' i
+
+	wanted=$(gid_of "$2")
+	for ((i = 0; i < 16; i++)); do
+		read -r gid <"$port/gids/$i" || return
+		[ "$gid" = "$wanted" ] || continue
+		read -r type <"$port/gid_attrs/types/$i" || continue
+		if [ "$type" = "RoCE v2" ]; then
+			echo "$i"
+			return
+		fi
+	done 2>/dev/null
+	return 1
+}
+
+has_gid()
+{
+	gid_index "$@" >/dev/null
+}
+
+gids_ready()
+{
+	has_gid "$DEV_A" "$IP4_A" && has_gid "$DEV_A" "$IP6_A" &&
+		has_gid "$DEV_B" "$IP4_B" && has_gid "$DEV_B" "$IP6_B" &&
+		port_is "$DEV_A" ACTIVE && port_is "$DEV_B" ACTIVE
+}
+
+# port_is DEVICE ACTIVE|DOWN
+port_is()
+{
+	local state=''
+
+	read -r state 2>/dev/null <"/sys/class/infiniband/$1/ports/1/state"
+	[ "${state#*: }" = "$2" ]
+}
+
+# ---- programs at both ends ---------------------------------------------
+
+OUT=$(mktemp -d)
+SERVER_PID=
+
+# Where servers are
+SERVER_NS=$NS_B
+
+# server COMMAND...: run it there, with a time limit
+server()
+{
+	ip netns exec "$SERVER_NS" timeout -k 5 "$TOOL_SECONDS" "$@" >"$OUT/server" 2>&1 &
+	SERVER_PID=$!
+}
+
+# client COMMAND...: in the first namespace
+client()
+{
+	in_a timeout -k 5 "$TOOL_SECONDS" "$@" >"$OUT/client" 2>&1
+}
+
+listens_tcp()
+{
+	[ -n "$(ip netns exec "$SERVER_NS" ss -Htln "sport = :$1")" ]
+}
+
+listens_cm()
+{
+	rdma resource show cm_id | grep -q "state LISTEN .*:$1 "
+}
+
+# wait_server tcp|cm PORT: until it listens; false when it gives up before
+wait_server()
+{
+	local end=$((SECONDS + DEADLINE))
+
+	until "listens_$1" "$2"; do
+		kill -0 "$SERVER_PID" 2>/dev/null && [ "$SECONDS" -lt "$end" ] ||
+			return 1
+		sleep 0.05
+	done
+}
+
+# The server's exit status; it ends by itself or is broken
+server_status()
+{
+	wait "$SERVER_PID"
+	local status=$?
+
+	SERVER_PID=
+	return "$status"
+}
+
+server_kill()
+{
+	[ -n "$SERVER_PID" ] || return 0
+	kill "$SERVER_PID" 2>/dev/null
+	wait "$SERVER_PID" 2>/dev/null
+	SERVER_PID=
+}
+
+show()
+{
+	local name
+
+	for name in "$@"; do
+		[ -s "$OUT/$name" ] && sed "s/^/# $name: /" "$OUT/$name" |
+			tail -n 8
+	done
+}
+
+# Messages each way, as a sign of life
+pingpong()
+{
+	local a b
+
+	a=$(gid_index "$DEV_A" "$IP4_A") && b=$(gid_index "$DEV_B" "$IP4_B") ||
+		return
+	talk tcp 18515 ibv_rc_pingpong -d "$DEV_B" -g "$b" -n 100 -- \
+		ibv_rc_pingpong -d "$DEV_A" -g "$a" -n 100 "$IP4_B"
+}
+
+# talk tcp|cm PORT SERVER-COMMAND -- CLIENT-COMMAND: both have to succeed
+talk()
+{
+	local kind=$1 port=$2 status=0
+	local -a server_command=()
+
+	shift 2
+	while [ "$1" != -- ]; do
+		server_command+=("$1")
+		shift
+	done
+	shift
+	server "${server_command[@]}"
+	if ! wait_server "$kind" "$port"; then
+		complain "server does not listen: ${server_command[*]}"
+		server_kill
+		show server
+		return 1
+	fi
+	client "$@" || status=$?
+	if [ "$status" -ne 0 ]; then
+		complain "client: status $status: $*"
+		server_kill
+	elif ! server_status; then
+		complain "server failed: ${server_command[*]}" || status=1
+	fi
+	[ "$status" -eq 0 ] || show client server
+	return "$status"
+}
+
+# ---- counters ----------------------------------------------------------
+
+# counters DEVICE: all of them, "NAME VALUE" each, as they are now
+counters()
+{
+	rdma statistic show link "$1/1" | sed 's/^link [^ ]* //' |
+		tr -s ' ' '\n' | paste -d ' ' - - | sort
+}
+
+# counter DEVICE NAME
+counter()
+{
+	counters "$1" | awk -v name="$2" '$1 == name { print $2 }'
+}
+
+# counters_note DEVICE; counters_diff DEVICE: "NAME +N" for each that moved
+counters_note()
+{
+	counters "$1" >"$OUT/counters.$1"
+}
+
+counters_diff()
+{
+	counters "$1" | join "$OUT/counters.$1" - |
+		awk '$2 != $3 { print $1, $3 - $2 }'
+}
+
+# counter_moved DEVICE NAME: by how much since counters_note
+counter_moved()
+{
+	local moved
+
+	moved=$(counters_diff "$1" | awk -v name="$2" '$1 == name { print $2 }')
+	echo "${moved:-0}"
+}
+
+# ---- what must not be left behind --------------------------------------
+
+# Objects on the devices, without the kernel's names for them
+resources()
+{
+	rdma resource show 2>/dev/null | sed 's/^[0-9]*: //' |
+		grep -e "^$DEV_A:" -e "^$DEV_B:"
+}
+
+resources_note()
+{
+	resources >"$OUT/resources"
+}
+
+resources_same()
+{
+	resources | cmp -s - "$OUT/resources"
+}
+
+port_is_free()
+{
+	[ -z "$(ip netns exec "$1" ss -Huan "sport = :4791")" ]
+}
+
+refcount_is_zero()
+{
+	[ "$(cat /sys/module/rdma_pane/refcnt 2>/dev/null || echo 0)" -eq 0 ]
+}
+
+no_pane_links()
+{
+	! rdma link show | grep -q -e "link $DEV_A/" -e "link $DEV_B/"
+}
+
+# With the devices still there: all that programs had is given back
+nothing_in_use()
+{
+	wait_until resources_same && return
+	ktap_print_msg "left behind, before and now:"
+	sed 's/^/# before: /' "$OUT/resources"
+	resources | sed 's/^/# now:    /'
+	rdma resource show qp | sed 's/^/# /'
+	return 1
+}
+
+# Without devices: no socket, no reference to the module, which can go
+nothing_left()
+{
+	devices_down
+	wait_until port_is_free "$NS_A" || complain "left: UDP port, $NS_A" ||
+		return
+	wait_until port_is_free "$NS_B" || complain "left: UDP port, $NS_B" ||
+		return
+	wait_until refcount_is_zero || complain "left: module in use" || return
+	wait_until no_pane_links || complain "left: a device" || return
+	wait_until modprobe -r rdma_pane || complain "left: the module"
+}
+
+# The trap: whatever happened before
+cleanup()
+{
+	local job
+
+	server_kill
+	for job in $(jobs -p); do
+		kill "$job"
+	done
+	rdma link delete "$DEV_A"
+	rdma link delete "$DEV_B"
+	ip netns del "$NS_A"
+	ip netns del "$NS_B"
+	rm -rf "$OUT"
+} 2>/dev/null
+
+cleanup_at_exit()
+{
+	trap cleanup EXIT
+	trap 'exit 143' TERM INT
+}
+
+# ---- programs that print results of their own --------------------------
+
+# subtest NAME COMMAND...: its stream goes below the result line
+subtest()
+{
+	local name=$1 status
+
+	shift
+	"$@" 2>&1 | sed -u 's/^/# /'
+	status=${PIPESTATUS[0]}
+	case $status in
+	0) ktap_test_pass "$name" ;;
+	4) ktap_test_skip "$name" ;;
+	*) ktap_test_fail "$name (status $status)" ;;
+	esac
+}
