@@ -2,8 +2,8 @@
 /*
  * The data path: every byte arrives, where it belongs and nowhere else, and
  * every request ends once, in order. Tests named "mixed" hold on any network
- * between the two devices; the others want one that loses nothing. pane_data.sh makes the networks and
- * says in PANE_NET what they are like.
+ * between the two devices; the others want one that loses nothing.
+ * pane_data.sh makes the networks and says in PANE_NET what they are like.
  */
 #include <endian.h>
 #include <errno.h>
@@ -439,7 +439,8 @@ static void fence(const void *arg)
 
 		random_fill(b.to.r.addr, len);
 		memset(b.from.r.addr, 0, len);
-		near[0] = near[1] = sge_of(&b.from.r, 0, len);
+		near[0] = sge_of(&b.from.r, 0, len);
+		near[1] = near[0];
 		wr[0] = wr_to(IBV_WR_RDMA_READ, &near[0], &b.to.r, 0);
 		wr[1] = wr_to(IBV_WR_RDMA_WRITE, &near[1], &b.to.r, 32768);
 		wr[1].send_flags = IBV_SEND_FENCE;

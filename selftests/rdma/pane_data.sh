@@ -48,7 +48,7 @@ kind_joined()
 }
 kind_loss()	{ netem loss 3%; }
 kind_double()	{ netem duplicate 5%; }
-kind_reorder()	{ netem delay 1ms reorder 90% 50%; }
+kind_reorder()	{ netem delay 1ms reorder 50%; }
 kind_delay()	{ netem delay 3ms; }
 kind_corrupt()	{ netem corrupt 2%; }
 kind_all()	{ netem delay 1ms loss 1% duplicate 1% reorder 90% corrupt 1%; }

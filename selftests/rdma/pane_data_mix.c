@@ -462,15 +462,16 @@ static bool side_poll(struct mix *m, struct side *s)
 	struct ibv_wc wc[8];
 	int num, all;
 
-	all = num = ibv_poll_cq(s->end->scq, ARRAY_SIZE(wc), wc);
+	num = ibv_poll_cq(s->end->scq, ARRAY_SIZE(wc), wc);
 	CHECK(num >= 0, "%d", num);
 	for (int i = 0; i < num; i++)
 		side_ended(m, s, &wc[i]);
-	all += num = ibv_poll_cq(s->end->rcq, ARRAY_SIZE(wc), wc);
+	all = num;
+	num = ibv_poll_cq(s->end->rcq, ARRAY_SIZE(wc), wc);
 	CHECK(num >= 0, "%d", num);
 	for (int i = 0; i < num; i++)
 		side_arrived(m, s, &wc[i]);
-	return all;
+	return all + num;
 }
 
 /* ---- everything ------------------------------------------------------ */

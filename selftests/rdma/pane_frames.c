@@ -10,6 +10,7 @@
  * interface, the stranger's IPv4 and IPv6 address and Ethernet address, the
  * device's Ethernet address.
  */
+#include <netinet/in.h>
 #include <string.h>
 
 #include "../kselftest.h"
@@ -174,6 +175,16 @@ static void between(struct stage *t, struct spec *s, int arg)
 
 	s->between = net_is("ip6") ? padn : nops;
 	s->between_len = 8;
+	s->between_type = IPPROTO_DSTOPTS;
+}
+
+static void fragment(struct stage *t, struct spec *s, int arg)
+{
+	static const uint8_t first_of_more[8] = { 17, 0, 0, 1, 0, 0, 0, 1 };
+
+	s->between = first_of_more;
+	s->between_len = sizeof(first_of_more);
+	s->between_type = IPPROTO_FRAGMENT;
 }
 
 static void cnp(struct stage *t, struct spec *s, int arg)
@@ -254,6 +265,11 @@ static const struct drop drops[] = {
 	{ "a READ response middle to nothing", NULL, response,
 	  READ_RESP_MIDDLE },
 	{ "an atomic response to nothing", NULL, response, ATOMIC_ACK },
+};
+
+/* IPv4 has no header of its own for it, and its fragments are joined before */
+static const struct drop ip6_drop = {
+	"a fragment of IPv6", "rx_length", fragment, 0
 };
 
 static void drop(const void *arg)
@@ -380,6 +396,8 @@ void list_drops(void)
 {
 	for (unsigned int i = 0; i < ARRAY_SIZE(drops); i++)
 		pane_test(0, drop, &drops[i], "dropped: %s", drops[i].name);
+	if (net_is("ip6"))
+		pane_test(0, drop, &ip6_drop, "dropped: %s", ip6_drop.name);
 	for (unsigned int i = 0; i < ARRAY_SIZE(accepted); i++)
 		pane_test(0, accept_it, &accepted[i], "accepted: %s",
 			  accepted[i].name);

@@ -200,8 +200,7 @@ static void insert_between(struct built *b, const struct spec *s)
 		b->ip[0] += s->between_len / 4;
 		put16(b->ip + 2, get16(b->ip + 2) + s->between_len);
 	} else {
-		/* its first byte says what follows it: UDP */
-		b->ip[6] = 60;
+		b->ip[6] = s->between_type;
 		put16(b->ip + 4, get16(b->ip + 4) + s->between_len);
 	}
 }

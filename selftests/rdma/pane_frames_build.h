@@ -76,6 +76,7 @@ struct built {
  * @cut: bytes that are taken away at the end, ICRC and all
  * @between: bytes between IP and UDP header: options, extension headers
  * @between_len: how many; a multiple of 4 or 8
+ * @between_type: of an extension header, whose first byte says that UDP is next
  * @udp_len_add: added to the UDP length
  * @ip_len_add: added to the IP length
  * @tail: bytes behind the IP packet
@@ -103,6 +104,7 @@ struct spec {
 	size_t cut;
 	const uint8_t *between;
 	size_t between_len;
+	uint8_t between_type;
 	int udp_len_add;
 	int ip_len_add;
 	size_t tail;

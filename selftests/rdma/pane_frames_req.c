@@ -7,6 +7,9 @@
 #include "../kselftest.h"
 #include "pane_frames.h"
 
+/* One byte more than a message may have */
+#define TOO_LONG	((1U << 31) + 1)
+
 /* ---- cases: requests that are refused for good ----------------------- */
 
 /**
@@ -173,7 +176,7 @@ static const struct refusal refusals[] = {
 	{ "WRITE_FIRST of a message of no length", NAK_INVALID,
 	  "sent_inv_req", write_first_length, 0 },
 	{ "WRITE_FIRST of a message too long", NAK_INVALID, "sent_inv_req",
-	  write_first_length, (int)0x80000001 },
+	  write_first_length, TOO_LONG },
 	{ "WRITE_FIRST of a message beyond the region", NAK_ACCESS,
 	  "sent_rem_access access_range", write_first_length, MEM_LEN + 1 },
 	{ "WRITE one byte before the region", NAK_ACCESS,

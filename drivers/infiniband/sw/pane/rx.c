@@ -368,13 +368,34 @@ static void rx_datagram(struct net *net, struct sk_buff *skb)
 		rx_leave(last);
 }
 
-/* Is it a datagram to our port? Its headers are then in the linear part. */
-static bool rx_is_ours(struct sk_buff *skb, u8 proto)
+/*
+ * Where the UDP header is; negative if there is none, or if it is in another
+ * fragment. Behind extension headers of IPv6 it counts as well: the stack would
+ * bring the datagram to the port's socket, where nobody reads.
+ */
+static int rx_udp_offset(const struct sk_buff *skb, u8 pf)
 {
-	return proto == IPPROTO_UDP &&
-	       pskb_may_pull(skb, skb_transport_offset(skb) +
-				  sizeof(struct udphdr)) &&
-	       udp_hdr(skb)->dest == htons(PANE_UDP_PORT);
+	unsigned int off = 0;
+	u8 proto = pf == NFPROTO_IPV4 ? ip_hdr(skb)->protocol :
+					ipv6_hdr(skb)->nexthdr;
+
+	if (proto == IPPROTO_UDP)
+		return skb_transport_offset(skb);
+	if (pf == NFPROTO_IPV4 || !ipv6_ext_hdr(proto) ||
+	    ipv6_find_hdr(skb, &off, IPPROTO_UDP, NULL, NULL) < 0)
+		return -ENOENT;
+	return off;
+}
+
+/* Is it a datagram to our port? Its headers are then in the linear part. */
+static bool rx_is_ours(struct sk_buff *skb, int off)
+{
+	const struct udphdr *udp;
+
+	if (off < 0 || !pskb_may_pull(skb, off + sizeof(*udp)))
+		return false;
+	udp = (const struct udphdr *)(skb->data + off);
+	return udp->dest == htons(PANE_UDP_PORT);
 }
 
 /* Go to the UDP header; what is behind the datagram's end is not looked at */
@@ -404,12 +425,11 @@ static bool rx_pull(struct sk_buff *skb)
 unsigned int pane_rx_hook(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state)
 {
-	u8 proto = state->pf == NFPROTO_IPV4 ? ip_hdr(skb)->protocol :
-					       ipv6_hdr(skb)->nexthdr;
+	int off = rx_udp_offset(skb, state->pf);
 
-	if (!rx_is_ours(skb, proto))
+	if (!rx_is_ours(skb, off))
 		return NF_ACCEPT;
-	if (rx_pull(skb))
+	if (off == skb_transport_offset(skb) && rx_pull(skb))
 		rx_datagram(state->net, skb);
 	else
 		rx_count_lost(state->net, skb, PANE_CNT_rx_length);
