@@ -99,7 +99,9 @@ turn()
 		awk '{print $4}')"
 	echo "$driver send2b $(perftest ib_send_lat -s 2 -n 20000 |
 		awk '{print $5}')"
-	echo "$driver bindinv $("$here/bench_mw" end0 1 100000)"
+	echo "$driver bindinv $("$here/bench_mw" pairs end0 1 100000)"
+	echo "$driver register $("$here/bench_mw" register end0 1 10000)"
+	echo "$driver storage $("$here/bench_mw" storage end0 1 10000 end1)"
 	driver_down "$driver"
 }
 
