@@ -96,15 +96,15 @@ int pane_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
  * entry that @cur points to; it is given back when the next is asked for.
  */
 
-/* Make the first entry from @index on the current one */
-static int pane_set_current(struct pane_cq *cq, uint32_t index)
+/* Make the first entry from *@index on, which is set to its index, current */
+static int pane_set_current(struct pane_cq *cq, uint32_t *index)
 {
-	const struct pane_cqe *cqe = pane_peek_cqe(cq, &index);
+	const struct pane_cqe *cqe = pane_peek_cqe(cq, index);
 
 	if (!cqe)
 		return ENOENT;
 
-	cq->cons = index;
+	cq->cons = *index;
 	cq->cur = cqe;
 	cq->vcq.cq_ex.wr_id = cqe->wr_id;
 	cq->vcq.cq_ex.status = cqe->status;
@@ -115,24 +115,33 @@ static int pane_start_poll(struct ibv_cq_ex *cq_ex,
 			   struct ibv_poll_cq_attr *attr)
 {
 	struct pane_cq *cq = to_pane_cq_ex(cq_ex);
+	uint32_t index;
 	int ret;
 
 	if (attr->comp_mask)
 		return EINVAL;
 
 	pane_lock(&cq->lock);
-	ret = pane_set_current(cq, cq->cons);
-	if (ret)
+	index = cq->cons;
+	ret = pane_set_current(cq, &index);
+	if (ret) {
+		/* entries that were passed over make room, too */
+		if (index != cq->cons) {
+			cq->cons = index;
+			pane_publish_cons(cq);
+		}
 		pane_unlock(&cq->lock);
+	}
 	return ret;
 }
 
 static int pane_next_poll(struct ibv_cq_ex *cq_ex)
 {
 	struct pane_cq *cq = to_pane_cq_ex(cq_ex);
+	uint32_t index = cq->cons + 1;
 	int ret;
 
-	ret = pane_set_current(cq, cq->cons + 1);
+	ret = pane_set_current(cq, &index);
 	if (!ret)
 		pane_publish_cons(cq);
 	return ret;

@@ -237,6 +237,16 @@ static void no_timeout(const void *arg)
 
 /* ---- states ---------------------------------------------------------- */
 
+static bool is_draining(struct end *e)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	CHECK_OK(ibv_query_qp(e->qp, &attr, IBV_QP_STATE, &init));
+	CHECK_EQ(attr.qp_state, IBV_QPS_SQD);
+	return attr.sq_draining;
+}
+
 /* What was begun ends, what was not waits until the queue may go on */
 static void drained(const void *arg)
 {
@@ -256,10 +266,13 @@ static void drained(const void *arg)
 	CHECK_OK(ibv_modify_qp(t.p.end[0].qp, &attr, IBV_QP_STATE |
 			       IBV_QP_EN_SQD_ASYNC_NOTIFY));
 	talk_send(&t, IBV_WR_SEND, 2, IBV_SEND_SIGNALED);
+	meter_wait(&naks, 2);
+	CHECK(is_draining(&t.p.end[0]), "with a request under way");
 	talk_recv(&t, 1, LEN);
 	talk_recv(&t, 2, LEN);
 	talk_ended(&t, 1, IBV_WC_SUCCESS);
 	event_wait(&t.p.node[0], IBV_EVENT_SQ_DRAINED, t.p.end[0].qp);
+	CHECK(!is_draining(&t.p.end[0]), "after the event");
 	talk_arrived(&t, 1, IBV_WC_SUCCESS);
 	cq_is_empty(t.p.end[0].scq);
 	cq_is_empty(t.p.end[1].rcq);
@@ -346,6 +359,36 @@ static void local_key(const void *arg)
 	}
 }
 
+/*
+ * The first request of a list leaves it to the second to ask for an ACK, and
+ * the second cannot be sent. Without a timeout nothing else would help.
+ */
+static void local_key_next(const void *arg)
+{
+	struct qp_opts qo = qp_opts_default();
+	struct ibv_send_wr wr[3];
+	struct ibv_sge sge[3];
+	struct talk t;
+
+	qo.timeout = 0;
+	for (unsigned int good = 1; good <= 2; good++) {
+		talk_open(&t, &qo);
+		for (unsigned int i = 0; i <= good; i++) {
+			sge[i] = sge_of(&t.mem[0], 0, LEN);
+			wr[i] = wr_to(IBV_WR_RDMA_WRITE, &sge[i], &t.mem[1], 0);
+			wr[i].wr_id = i;
+			wr[i].send_flags = IBV_SEND_SIGNALED;
+			wr[i].next = i < good ? &wr[i + 1] : NULL;
+		}
+		sge[good].lkey ^= 1;
+		CHECK_OK(end_post(&t.p.end[0], wr));
+		for (unsigned int i = 0; i < good; i++)
+			talk_ended(&t, i, IBV_WC_SUCCESS);
+		talk_ended(&t, good, IBV_WC_LOC_PROT_ERR);
+		talk_close(&t);
+	}
+}
+
 /* Memory that may only be read takes neither READ data nor messages */
 static void local_right(const void *arg)
 {
@@ -398,6 +441,75 @@ static void recv_key(const void *arg)
 }
 
 /* ---- completion queues ----------------------------------------------- */
+
+/* Write @num times, and have an event of each completion; poll none of them */
+static void complete_unpolled(struct talk *t, struct end *e, unsigned int num)
+{
+	struct ibv_sge sge = sge_of(&t->mem[0], 0, LEN);
+	struct ibv_send_wr wr = wr_to(IBV_WR_RDMA_WRITE, &sge, &t->mem[1], 0);
+	struct ibv_cq *cq;
+	void *context;
+
+	wr.send_flags = IBV_SEND_SIGNALED;
+	for (unsigned int i = 0; i < num; i++) {
+		CHECK_OK(ibv_req_notify_cq(e->scq, 0));
+		CHECK_OK(end_post(e, &wr));
+		CHECK(!ibv_get_cq_event(e->scq->channel, &cq, &context), "%s",
+		      strerror(errno));
+		ibv_ack_cq_events(cq, 1);
+	}
+}
+
+/* As end_open(), with a CQ for what is sent */
+static void end_open_on(struct end *e, const struct end *like,
+			struct ibv_cq *scq)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = scq,
+		.recv_cq = like->rcq,
+		.qp_type = IBV_QPT_RC,
+		.cap = { 4, 4, 1, 1, 0 },
+	};
+
+	*e = *like;
+	e->scq = scq;
+	e->qpx = NULL;
+	e->qp = ibv_create_qp(like->node->pd, &init);
+	CHECK(e->qp, "%s", strerror(errno));
+}
+
+/*
+ * Completions of a QP that is gone take no room: a CQ is full of them, nobody
+ * finds any, and the next QP can use it as if it were new.
+ */
+static void cq_of_the_gone(const void *arg)
+{
+	struct qp_opts qo = qp_opts_default();
+	struct ibv_cq_init_attr_ex attr = { .cqe = 4 };
+	struct ibv_poll_cq_attr poll_attr = {};
+	struct end end, peer;
+	struct ibv_cq_ex *cq;
+	struct talk t;
+
+	talk_open(&t, &qo);
+	attr.channel = t.p.end[0].scq->channel;
+	cq = ibv_create_cq_ex(t.p.node[0].ctx, &attr);
+	CHECK(cq, "%s", strerror(errno));
+	for (unsigned int round = 0; round < 3; round++) {
+		end_open_on(&end, &t.p.end[0], ibv_cq_ex_to_cq(cq));
+		end_open(&peer, &t.p.node[1], &qo);
+		ends_connect(&end, &peer, &qo);
+		complete_unpolled(&t, &end, 4);
+		CHECK_OK(ibv_start_poll(cq, &poll_attr));
+		CHECK_EQ(cq->status, IBV_WC_SUCCESS);
+		ibv_end_poll(cq);
+		CHECK_OK(ibv_destroy_qp(end.qp));
+		CHECK_EQ(ibv_start_poll(cq, &poll_attr), ENOENT);
+		end_close(&peer);
+	}
+	CHECK_OK(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)));
+	talk_close(&t);
+}
 
 /* One that nobody polls: an event, and its QPs are in error; the other works */
 static void cq_overrun(const void *arg)
@@ -507,9 +619,11 @@ void list_endings(void)
 	pane_test(V_APIS, flushed, NULL, "queues flushed");
 	pane_test(0, used_again, NULL, "a QP used again");
 	pane_test(0, local_key, NULL, "wrong local key or range");
+	pane_test(0, local_key_next, NULL, "wrong local key in the next one");
 	pane_test(0, local_right, NULL, "no local right");
 	pane_test(0, recv_too_short, NULL, "receive request too short");
 	pane_test(0, recv_key, NULL, "receive request with a wrong key");
+	pane_test(0, cq_of_the_gone, NULL, "a CQ with completions of the gone");
 	pane_test(V_PATHS, cq_overrun, NULL, "a CQ overrun");
 	pane_test(V_PATHS, solicited, NULL, "solicited events");
 	pane_test(0, error_wakes, NULL, "an error is solicited");

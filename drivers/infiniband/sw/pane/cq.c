@@ -96,6 +96,14 @@ void pane_cq_notify(struct pane_cq *cq)
 		wake_up_var(&cq->notifying);
 }
 
+/* A kernel user need not poll to make room for others than what is void */
+static void cq_skip_void(struct pane_cq *cq)
+{
+	while (cq->cons != cq->prod &&
+	       cq->kring[cq->cons & cq->mask].cqe.flags & PANE_CQE_VOID)
+		cq->cons++;
+}
+
 /**
  * pane_cq_forget - take back what was not polled of a QP
  * @cq: the queue
@@ -116,6 +124,8 @@ void pane_cq_forget(struct pane_cq *cq, u32 qpn)
 		if (cqe->qp_num == qpn)
 			cqe->flags |= PANE_CQE_VOID;
 	}
+	if (!cq->ctl)
+		cq_skip_void(cq);
 	spin_unlock_bh(&cq->lock);
 }
 

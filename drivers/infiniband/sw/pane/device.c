@@ -338,6 +338,37 @@ static const struct ib_device_ops pane_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, pane_xrcd, ibxrcd),
 };
 
+/*
+ * Clients are told in the reverse order of their registration that a device
+ * goes, so we are told before uverbs is, which then destroys all objects of
+ * users. The core has no other word for it.
+ */
+static int device_client_add(struct ib_device *ibdev)
+{
+	return ibdev->ops.owner == THIS_MODULE ? 0 : -EOPNOTSUPP;
+}
+
+static void device_client_remove(struct ib_device *ibdev, void *data)
+{
+	WRITE_ONCE(to_pane_dev(ibdev)->leaving, true);
+}
+
+static struct ib_client pane_device_client = {
+	.name = "pane",
+	.add = device_client_add,
+	.remove = device_client_remove,
+};
+
+int pane_device_init(void)
+{
+	return ib_register_client(&pane_device_client);
+}
+
+void pane_device_exit(void)
+{
+	ib_unregister_client(&pane_device_client);
+}
+
 /* Interfaces without an address of their own exist, GUIDs of zero must not */
 static void device_set_guid(struct pane_dev *dev, const struct net_device *ndev)
 {

@@ -6,5 +6,7 @@
 struct net_device;
 
 int pane_device_create(const char *name, struct net_device *ndev);
+int pane_device_init(void);
+void pane_device_exit(void);
 
 #endif /* PANE_DEVICE_H */

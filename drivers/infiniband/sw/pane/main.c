@@ -41,10 +41,15 @@ static int __init pane_init(void)
 	err = pane_netdev_init();
 	if (err)
 		goto err_sock;
+	err = pane_device_init();
+	if (err)
+		goto err_netdev;
 	pane_debugfs_init();
 	rdma_link_register(&pane_link_ops);
 	return 0;
 
+err_netdev:
+	pane_netdev_exit();
 err_sock:
 	pane_sock_exit();
 err_num:
@@ -61,6 +66,7 @@ static void __exit pane_exit(void)
 	rdma_link_unregister(&pane_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)RDMA_DRIVER_PANE);
 	pane_debugfs_exit();
+	pane_device_exit();
 	pane_netdev_exit();
 	pane_sock_exit();
 	/* QPs and address handles are freed after a grace period */

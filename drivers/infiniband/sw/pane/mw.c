@@ -289,8 +289,9 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 	w->qpn = qp->qpn;
 	w->xrc = qp->type == IB_QPT_XRC_INI;
 	w->peer = qp->av.daddr;
-	if (dev->mw2 == 'A')
-		w->pd = NULL;	/* only the QP's number counts */
+	/* only the QP's number counts, where the peer's packets name the QP */
+	if (dev->mw2 == 'A' && !w->xrc)
+		w->pd = NULL;
 	pane_grant_replace(slot, w);
 	return PANE_VERR_NONE;
 }

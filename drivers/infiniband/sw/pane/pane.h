@@ -74,6 +74,7 @@
  * @mw2_lock: guards the two that follow
  * @mw2: 'A' or 'B': what type 2 windows are
  * @num_mw2: how many there are; @mw2 changes only while there is none
+ * @leaving: it is being unregistered
  */
 struct pane_dev {
 	struct ib_device ibdev;
@@ -97,6 +98,7 @@ struct pane_dev {
 	struct mutex mw2_lock;
 	char mw2;
 	u32 num_mw2;
+	bool leaving;
 };
 
 struct pane_ucontext {

@@ -140,8 +140,9 @@ static void qp_notify(struct pane_qp *qp, struct pane_cq *cq)
 	}
 	if (qp->num_notify < PANE_QP_NOTIFY)
 		qp->notify[qp->num_notify++] = cq;
-	else
-		queue_work(pane_wq, &cq->notify_work);
+	else if (!queue_work(pane_wq, &cq->notify_work))
+		/* the call that is due already will do for this one, too */
+		atomic_dec(&cq->notifying);
 }
 
 /**
@@ -607,6 +608,15 @@ static void qp_discard_sends(struct pane_qp *qp)
 		pane_wr_discard(qp, pane_swqe(sq, sq->cons));
 }
 
+/*
+ * Is it the device that goes, and the QP with it? A program that polls learns
+ * that from its completions: all that it waits for is flushed.
+ */
+static bool qp_is_taken_away(const struct pane_qp *qp)
+{
+	return qp->user && READ_ONCE(qp->dev->leaving);
+}
+
 /* From here on nobody works on the QP; false if that may not be */
 static bool qp_kill(struct pane_qp *qp)
 {
@@ -617,6 +627,8 @@ static bool qp_kill(struct pane_qp *qp)
 	busy = qp->dev->mw2 == 'A' && !list_empty(&qp->mws);
 	spin_unlock(&qp->mw_lock);
 	if (!busy) {
+		if (qp_is_taken_away(qp) && qp->state != IB_QPS_RESET)
+			pane_qp_error(qp);
 		qp->state = PANE_QPS_DEAD;
 		qp->more = false;
 		pane_qp_purge_tx(qp);
@@ -648,7 +660,8 @@ int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	timer_shutdown_sync(&qp->wait_timer);
 	cancel_work_sync(&qp->work);
 	pane_mw_unbind_qp(qp);
-	pane_qp_forget(qp);
+	if (!qp_is_taken_away(qp))
+		pane_qp_forget(qp);
 	qp_discard_sends(qp);
 	qp_free_queues(qp);
 	mutex_destroy(&qp->mutex);

@@ -187,7 +187,7 @@ static void qp_enter_rts(struct pane_qp *qp)
 static void qp_enter_sqd(struct pane_qp *qp)
 {
 	qp->attr.sq_draining = 1;
-	pane_req_retire(qp);
+	pane_req_kick(qp);
 }
 
 /* What is done on arriving in a state; qp->lock. ERR is pane_qp_error()'s. */

@@ -71,8 +71,12 @@ void pane_req_finish(struct pane_qp *qp, struct pane_swqe *w,
 /* In SQD: has all that was begun ended? */
 static void req_check_drained(struct pane_qp *qp)
 {
-	if (qp->state != IB_QPS_SQD || !qp->attr.sq_draining ||
-	    qp->sq.cons != qp->sq.cur)
+	const struct pane_sq *sq = &qp->sq;
+
+	if (qp->state != IB_QPS_SQD || !qp->attr.sq_draining)
+		return;
+	if (sq->cons != sq->prod &&
+	    pane_swqe(sq, sq->cons)->state != PANE_SWQE_POSTED)
 		return;
 	qp->attr.sq_draining = 0;
 	if (qp->attr.en_sqd_async_notify)
@@ -168,7 +172,10 @@ static u8 req_opcode(const struct pane_swqe *w, u32 pkt)
 	return info->first + 1;
 }
 
-/* Will the next request follow at once, and can it carry a question? */
+/*
+ * Will the next request follow at once, and can it carry a question? If it does
+ * not in the end, req_ask_again() makes up for it.
+ */
 static bool req_more_follows(const struct pane_sq *sq)
 {
 	const struct pane_swqe *next;
@@ -215,6 +222,28 @@ static void req_fill_atomic(struct pane_frame *f, const struct pane_swqe *w)
 	eth->compare = cpu_to_be64(swap ? w->rdma.compare_add : 0);
 }
 
+/* Packets that the next packet stands for: many if it is a READ request */
+static u32 req_span(const struct pane_qp *qp, const struct pane_swqe *w)
+{
+	if (pane_wr_info(w)->class != PANE_WRC_READ)
+		return 1;
+	return min_t(u32, w->num_pkts - qp->sq.cur_pkt, REQ_READ_MAX);
+}
+
+/*
+ * Bytes that the RETH of packet @pkt tells of: the whole message, or as much of
+ * a READ as this request asks for.
+ */
+static u32 req_reth_length(const struct pane_qp *qp, const struct pane_swqe *w,
+			   u32 pkt)
+{
+	u32 left = w->length - (pkt << qp->mtu_shift);
+
+	if (pane_wr_info(w)->class != PANE_WRC_READ)
+		return left;
+	return min_t(u64, left, (u64)req_span(qp, w) << qp->mtu_shift);
+}
+
 /* Headers behind the BTH of packet @pkt */
 static void req_fill_headers(struct pane_qp *qp, struct pane_frame *f,
 			     const struct pane_swqe *w, u32 pkt)
@@ -228,7 +257,7 @@ static void req_fill_headers(struct pane_qp *qp, struct pane_frame *f,
 	}
 	if (pane_op_has(f->op, PANE_HDR_RETH))
 		req_fill_reth(f, w->rdma.va + off, w->rdma.rkey,
-			      w->length - off);
+			      req_reth_length(qp, w, pkt));
 	if (pane_op_has(f->op, PANE_HDR_ATOMIC))
 		req_fill_atomic(f, w);
 	if (pane_op_has(f->op, PANE_HDR_IMM)) {
@@ -307,14 +336,6 @@ static void req_sent_unreliable(struct pane_qp *qp, struct pane_swqe *w)
 	sq->una = sq->sent;
 	if (sq->cur_pkt == w->num_pkts)
 		w->state = PANE_SWQE_DONE;
-}
-
-/* Packets that the next packet stands for: many if it is a READ request */
-static u32 req_span(const struct pane_qp *qp, const struct pane_swqe *w)
-{
-	if (pane_wr_info(w)->class != PANE_WRC_READ)
-		return 1;
-	return min_t(u32, w->num_pkts - qp->sq.cur_pkt, REQ_READ_MAX);
 }
 
 static int req_send_connected(struct pane_qp *qp, struct pane_swqe *w)
@@ -530,6 +551,37 @@ static bool req_waits(const struct pane_qp *qp)
 	return pane_qp_sends(qp) && (qp->sq.cur != qp->sq.prod || qp->more);
 }
 
+/* PSN of the current request, if it is one that no answer will get going */
+static bool req_stuck(const struct pane_qp *qp, u32 *psn)
+{
+	const struct pane_sq *sq = &qp->sq;
+	const struct pane_swqe *w;
+
+	if (sq->cur == sq->prod)
+		return false;
+	w = pane_swqe(sq, sq->cur);
+	*psn = w->state == PANE_SWQE_FAILED && !pane_wr_is_local(w) ?
+	       w->first_psn : sq->psn;
+	return w->state == PANE_SWQE_FAILED ||
+	       (w->state == PANE_SWQE_POSTED && qp->state == IB_QPS_SQD);
+}
+
+/*
+ * The packet before the current request left it to that one to ask for an ACK,
+ * which it cannot do: send the packet again, with the question. True if so.
+ */
+static bool req_ask_again(struct pane_qp *qp)
+{
+	struct pane_sq *sq = &qp->sq;
+	u32 psn;
+
+	if (!pane_qp_is_reliable(qp) || !sq->since_ack || sq->wait ||
+	    !req_stuck(qp, &psn) || !pane_psn_before(sq->una, psn))
+		return false;
+	pane_req_rewind(qp, pane_psn_add(psn, -1));
+	return true;
+}
+
 static void req_turn(struct pane_qp *qp)
 {
 	if (qp->state == IB_QPS_ERR || qp->state == IB_QPS_SQE) {
@@ -538,6 +590,8 @@ static void req_turn(struct pane_qp *qp)
 	}
 	pane_wr_fetch(qp);
 	req_work(qp);
+	if (req_ask_again(qp))
+		req_work(qp);
 	pane_req_retire(qp);
 }
 

@@ -40,7 +40,7 @@
 	X(rx_cnp,		"congestion notifications, ignored")	\
 	X(rx_ud_no_recv,	"datagrams without a receive request")	\
 	X(rx_ud_length,		"datagrams longer than the receive request") \
-	X(rx_uc_dropped,	"UC messages dropped: lost packets, no buffer, refused") \
+	X(rx_uc_dropped,	"UC packets dropped: message torn, no buffer, refused") \
 	X(rx_no_srq,		"XRC packets to no SRQ of the QP's domain") \
 	/* reliable transport */					\
 	X(duplicate_request,	"requests that were seen before")	\
