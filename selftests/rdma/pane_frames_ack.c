@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What the stranger answers to the device's own requests */
+#include <endian.h>
 #include <string.h>
 
 #include "../kselftest.h"
@@ -213,6 +214,34 @@ static void other_answer(const void *arg)
 	}
 }
 
+/*
+ * A READ of more packets than may be outstanding is asked for in pieces, each
+ * of the length that its packets will have. Memory for it is not needed: it is
+ * looked for only when the answer comes.
+ */
+static void read_in_pieces(const void *arg)
+{
+	const uint32_t piece = 256U << 21;
+	struct qp_opts qo = stage_opts();
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct seen seen;
+	struct stage t;
+	uint32_t length;
+
+	random_seed();
+	qo.mtu = IBV_MTU_256;
+	stage_open_with(&t, qo);
+	sge = sge_of(&t.mem, 0, piece + 1);
+	wr = wr_to(IBV_WR_RDMA_READ, &sge, &t.mem, 0);
+	CHECK_OK(end_post(&t.end, &wr));
+	stranger_wait(&t.s, &seen);
+	CHECK_EQ(seen.opcode, READ_REQUEST);
+	memcpy(&length, seen.hdr + 12, sizeof(length));
+	CHECK_EQ(be32toh(length), piece);
+	stage_close(&t);
+}
+
 /* An ACK that passes a READ tells that its answer was lost */
 static void implied_nak(const void *arg)
 {
@@ -250,6 +279,7 @@ void list_answers(void)
 	pane_test(0, nak_sequence, NULL, "a sequence NAK");
 	pane_test(0, nak_not_ready, NULL, "an RNR NAK");
 	pane_test(0, read_data_length, NULL, "READ data of another length");
+	pane_test(0, read_in_pieces, NULL, "a very long READ");
 	pane_test(0, other_answer, NULL, "an answer of another kind");
 	pane_test(0, implied_nak, NULL, "an implied NAK");
 }

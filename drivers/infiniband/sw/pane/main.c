@@ -25,8 +25,7 @@ static int __init pane_init(void)
 	int err;
 
 	pane_tx_init();
-	pane_wq = alloc_workqueue("pane", WQ_HIGHPRI | WQ_MEM_RECLAIM |
-				  WQ_PERCPU, 0);
+	pane_wq = alloc_workqueue("pane", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!pane_wq)
 		return -ENOMEM;
 	err = pane_grant_cache_init();

@@ -17,7 +17,10 @@
 #include "umap.h"
 #include "wr.h"
 
-/* Turns a QP may have before what is left goes to the worker */
+/*
+ * Turns a QP may have, and times that a list of packets may be sent, before
+ * what is left goes to the worker
+ */
 #define QP_TURNS	8
 
 /**
@@ -53,9 +56,11 @@ static void qp_go_on(struct pane_qp *qp)
 /*
  * Send what is in one queue. The lock is not held over that, so packets may be
  * added meanwhile, by this CPU too if the stack loops a packet back to us at
- * once; they are sent by whoever sends already, in order.
+ * once; they are sent by whoever sends already, in order. @lists of them he
+ * sends, so that others who go on adding cannot keep him.
  */
-static void qp_send_queue(struct pane_qp *qp, struct pane_txq *txq)
+static void qp_send_queue(struct pane_qp *qp, struct pane_txq *txq,
+			  unsigned int *lists)
 {
 	struct sk_buff_head list;
 	bool refused;
@@ -66,6 +71,15 @@ static void qp_send_queue(struct pane_qp *qp, struct pane_txq *txq)
 	txq->busy = true;
 	__skb_queue_head_init(&list);
 	while (!skb_queue_empty(&txq->skbs)) {
+		if (!*lists) {
+			qp->more = true;
+			break;
+		}
+		--*lists;
+		if (txq->full) {
+			txq->full = false;
+			qp->more = true;
+		}
 		skb_queue_splice_init(&txq->skbs, &list);
 		spin_unlock(&qp->lock);
 		refused = pane_tx_flush(qp, &list, &psn);
@@ -79,12 +93,12 @@ static void qp_send_queue(struct pane_qp *qp, struct pane_txq *txq)
 
 static void qp_transmit(struct pane_qp *qp)
 {
-	unsigned int turns = QP_TURNS;
+	unsigned int turns = QP_TURNS, lists = QP_TURNS;
 
 	for (;;) {
-		qp_send_queue(qp, &qp->tx_resp);
-		qp_send_queue(qp, &qp->tx_req);
-		if (!qp->more || !turns--)
+		qp_send_queue(qp, &qp->tx_resp, &lists);
+		qp_send_queue(qp, &qp->tx_req, &lists);
+		if (!qp->more || !turns-- || !lists)
 			break;
 		qp_go_on(qp);
 	}
@@ -459,6 +473,9 @@ static void qp_init(struct pane_qp *qp, struct ib_qp *ibqp,
 	timer_setup(&qp->wait_timer, pane_rexmit_wait_over, 0);
 	__skb_queue_head_init(&qp->tx_req.skbs);
 	__skb_queue_head_init(&qp->tx_resp.skbs);
+	/* apart, so that GRO does not take the two for one sequence */
+	qp->tx_req.ip_id = get_random_u32();
+	qp->tx_resp.ip_id = get_random_u32();
 }
 
 static void pane_txq_free(struct pane_txq *txq)

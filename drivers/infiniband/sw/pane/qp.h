@@ -284,12 +284,14 @@ struct pane_resp {
  * struct pane_txq - packets to send
  * @skbs: the packets, in order
  * @busy: somebody is sending from it
+ * @full: the requester stopped because too many are in it
  * @frag: memory for the packets of trains
  * @ip_id: IPv4 ID of the next packet
  */
 struct pane_txq {
 	struct sk_buff_head skbs;
 	bool busy;
+	bool full;
 	struct page_frag frag;
 	u16 ip_id;
 };

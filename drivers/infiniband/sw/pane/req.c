@@ -10,6 +10,10 @@
 
 /* Packets and local operations at a time, then others get a turn */
 #define REQ_BUDGET	64
+/* Turns at a time, as long as somebody posts */
+#define REQ_TURNS	8
+/* Packets that may wait until they are sent */
+#define REQ_TX_MAX	64
 /* PSNs that may be without an answer */
 #define REQ_WINDOW	256
 /* An ACK is asked for at least so often, to keep the window moving */
@@ -528,6 +532,11 @@ static void req_work(struct pane_qp *qp)
 				qp->more = true;
 				return;
 			}
+			if (skb_queue_len(&qp->tx_req.skbs) >= REQ_TX_MAX) {
+				/* who sends them brings us back */
+				qp->tx_req.full = true;
+				return;
+			}
 			budget--;
 			if (!req_step(qp, pane_swqe(sq, sq->cur)))
 				return;
@@ -606,20 +615,25 @@ static void req_turn(struct pane_qp *qp)
  */
 void pane_req_kick(struct pane_qp *qp)
 {
+	unsigned int turns;
+
 	if (!pane_qp_has_sq(qp) ||
 	    (!pane_qp_sends(qp) && qp->state != IB_QPS_ERR &&
 	     qp->state != IB_QPS_SQE))
 		return;
 
 	req_doorbell(qp, false);
-	do {
+	for (turns = REQ_TURNS; turns; turns--) {
 		req_turn(qp);
 		if (req_waits(qp))
 			return;
 		req_doorbell(qp, true);
 		/* the flag first, then the look */
 		smp_mb();
-	} while (!qp->more && pane_wr_fetch(qp));
+		if (qp->more || !pane_wr_fetch(qp))
+			return;
+	}
+	qp->more = true;
 }
 
 /* ---- going back ------------------------------------------------------ */

@@ -131,9 +131,9 @@ static bool rx_icrc_needed(const struct sk_buff *skb)
 
 /*
  * The ICRC up to the end of the BTH, over the headers as they were when the
- * packet was not part of a train: cutting numbers them in order.
+ * packet was not part of a train, with the IPv4 ID of @index packets later.
  */
-static u32 rx_icrc_start(const struct pane_pkt *p)
+static u32 rx_icrc_start(const struct pane_pkt *p, u32 index)
 {
 	u32 udp_len = sizeof(struct udphdr) + p->size;
 	struct udphdr uh = *udp_hdr(p->skb);
@@ -144,7 +144,7 @@ static u32 rx_icrc_start(const struct pane_pkt *p)
 		struct iphdr iph = *ip_hdr(p->skb);
 
 		iph.tot_len = htons(sizeof(iph) + udp_len);
-		iph.id = htons(ntohs(iph.id) + p->index);
+		iph.id = htons(ntohs(iph.id) + index);
 		return pane_icrc_start_v4(&iph, &uh, pkt_bth(p));
 	}
 	ip6h = *ipv6_hdr(p->skb);
@@ -152,17 +152,27 @@ static u32 rx_icrc_start(const struct pane_pkt *p)
 	return pane_icrc_start_v6(&ip6h, &uh, pkt_bth(p));
 }
 
-static bool rx_icrc_ok(const struct pane_pkt *p)
+static bool rx_icrc_is(const struct pane_pkt *p, u32 index)
 {
 	u32 from = p->start + sizeof(struct pane_bth);
 	u32 to = p->start + p->size - PANE_ICRC_SIZE;
 	__le32 icrc;
 	u32 crc;
 
-	crc = rx_crc(p->skb, from, to - from, rx_icrc_start(p));
+	crc = rx_crc(p->skb, from, to - from, rx_icrc_start(p, index));
 	if (skb_copy_bits(p->skb, to, &icrc, sizeof(icrc)))
 		return false;
 	return icrc == pane_icrc_final(crc);
+}
+
+/*
+ * Who cuts a train numbers the packets in order, and GRO joins packets that are
+ * numbered so; but also such as all have the same number, and it does not say
+ * which.
+ */
+static bool rx_icrc_ok(const struct pane_pkt *p)
+{
+	return rx_icrc_is(p, p->index) || (p->index && rx_icrc_is(p, 0));
 }
 
 /* IP options and extension headers have no place in the ICRC */
