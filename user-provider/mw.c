@@ -152,7 +152,9 @@ int pane_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *ibmw,
 		.lkey = info->mr ? info->mr->lkey : 0,
 		.rkey = ibmw->rkey,
 		.access = info->mw_access_flags,
-		.flags = pane_wqe_flags(&qp->sq, op, bind->send_flags),
+		.flags = pane_wqe_flags(&qp->sq, op, bind->send_flags) |
+			 PANE_BIND_BY_HANDLE,
+		.mw_handle = ibmw->handle,
 	};
 	ret = pane_post_bind(qp, &req);
 	if (!ret)

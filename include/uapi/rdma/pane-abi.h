@@ -170,6 +170,10 @@ enum pane_db_flags {
  * @rq_flags: written by the kernel: enum pane_db_flags for PANE_DB_RECV
  *
  * The kernel only writes its own members, it never reads them back.
+ *
+ * A move to RESET empties both rings: the kernel sets sq_cons and rq_cons to
+ * its own counts, and user space then sets sq_prod and rq_prod to these. The
+ * indices do not start at 0 again.
  */
 struct pane_qp_ctl {
 	__u32 sq_prod;
@@ -390,6 +394,11 @@ enum pane_uverbs_attrs_doorbell_alloc {
 	PANE_ATTR_DOORBELL_ALLOC_FD = 1U << 12,
 };
 
+/* Beside PANE_WR_ flags */
+enum pane_bind_flags {
+	PANE_BIND_BY_HANDLE	= 1 << 16,
+};
+
 /**
  * struct pane_bind_mw - bind or unbind a type 1 window
  * @comp_mask: 0
@@ -398,10 +407,13 @@ enum pane_uverbs_attrs_doorbell_alloc {
  * @wr_id: returned in the completion
  * @addr, @length: what of the MR the window opens; @length 0 unbinds
  * @lkey: of the MR; ignored with @length 0
- * @rkey: in: the window's current key; out: its new key, reserved for it and
- *        valid once the request has completed
+ * @rkey: in: the window's current key, see also @mw_handle; out: its new key,
+ *        reserved for it and valid once the request has completed
  * @access: IBV_ACCESS_ bits
- * @flags: PANE_WR_SIGNALED, PANE_WR_FENCE
+ * @flags: PANE_WR_SIGNALED, PANE_WR_FENCE, PANE_BIND_BY_HANDLE
+ * @mw_handle: with PANE_BIND_BY_HANDLE uverbs' handle of the window, which is
+ *             of the same context: then the key that the last such request for
+ *             it gave names it too, whatever became of that request
  * @reserved: 0
  *
  * The request takes the next index of the send ring without using its slot:
@@ -425,7 +437,8 @@ struct pane_bind_mw {
 	__u32 rkey;
 	__u32 access;
 	__u32 flags;
-	__u32 reserved[2];
+	__u32 mw_handle;
+	__u32 reserved;
 };
 
 #define PANE_DB_IOC_MAGIC	0xf1

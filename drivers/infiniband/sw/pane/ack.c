@@ -110,8 +110,8 @@ static void ack_rnr(struct pane_qp *qp, u32 psn, u8 timer)
 		sq->rnr_retries--;
 	}
 	pane_req_rewind(qp, psn);
-	sq->wait = PANE_SQ_WAIT_RNR;
-	pane_rexmit_wait(qp, usecs_to_jiffies(pane_rnr_usecs(timer)));
+	pane_rexmit_pause(qp, PANE_SQ_WAIT_RNR,
+			  usecs_to_jiffies(pane_rnr_usecs(timer)));
 }
 
 /* A NAK: the request at @psn was not executed, what is before it was */

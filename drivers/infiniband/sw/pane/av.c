@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <linux/slab.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/route.h>
@@ -54,6 +55,43 @@ int pane_av_init(struct pane_av *av, struct rdma_ah_attr *attr, u16 sport)
 void pane_av_release(struct pane_av *av)
 {
 	dst_release(unrcu_pointer(xchg(&av->dst, NULL)));
+}
+
+/**
+ * pane_av_create - an address vector of its own, for a connected QP
+ * @attr: as for pane_av_init(); NULL for one that leads nowhere
+ * @sport: likewise
+ *
+ * Return: the vector, or an ERR_PTR of pane_av_init()'s or -ENOMEM
+ */
+struct pane_av *pane_av_create(struct rdma_ah_attr *attr, u16 sport)
+{
+	struct pane_av *av = kzalloc(sizeof(*av), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!av)
+		return ERR_PTR(-ENOMEM);
+	err = attr ? pane_av_init(av, attr, sport) : 0;
+	if (err) {
+		kfree(av);
+		return ERR_PTR(err);
+	}
+	return av;
+}
+
+static void av_free_rcu(struct rcu_head *rcu)
+{
+	struct pane_av *av = container_of(rcu, struct pane_av, rcu);
+
+	pane_av_release(av);
+	kfree(av);
+}
+
+/* Who found the vector under RCU may still look for a route meanwhile */
+void pane_av_free(struct pane_av *av)
+{
+	if (av)
+		call_rcu(&av->rcu, av_free_rcu);
 }
 
 static struct dst_entry *av_lookup4(struct pane_av *av, struct net *net)
@@ -123,4 +161,27 @@ struct dst_entry *pane_av_route(struct pane_av *av, struct net *net)
 	/* freed after a grace period at the earliest */
 	dst_release(unrcu_pointer(xchg(&av->dst, RCU_INITIALIZER(dst))));
 	return dst;
+}
+
+/**
+ * pane_av_route_get - as pane_av_route(), with a reference for the caller
+ * @av: the vector
+ * @net: namespace
+ *
+ * A route that somebody has just replaced may have lost its last reference.
+ * Then there is another one.
+ *
+ * Context: RCU read side; bottom halves disabled.
+ */
+struct dst_entry *pane_av_route_get(struct pane_av *av, struct net *net)
+{
+	unsigned int tries = 3;
+	struct dst_entry *dst;
+
+	while (tries--) {
+		dst = pane_av_route(av, net);
+		if (!dst || dst_hold_safe(dst))
+			return dst;
+	}
+	return NULL;
 }

@@ -23,6 +23,7 @@ struct pane_dev;
  * @daddr: destination address, likewise
  * @dst: cached route; RCU
  * @cookie: that tells whether an IPv6 route is still good
+ * @rcu: frees a connected QP's
  *
  * Only the route changes after pane_av_init().
  */
@@ -37,11 +38,15 @@ struct pane_av {
 	struct in6_addr daddr;
 	struct dst_entry __rcu *dst;
 	u32 cookie;
+	struct rcu_head rcu;
 };
 
+struct pane_av *pane_av_create(struct rdma_ah_attr *attr, u16 sport);
+void pane_av_free(struct pane_av *av);
 int pane_av_init(struct pane_av *av, struct rdma_ah_attr *attr, u16 sport);
 void pane_av_release(struct pane_av *av);
 struct dst_entry *pane_av_route(struct pane_av *av, struct net *net);
+struct dst_entry *pane_av_route_get(struct pane_av *av, struct net *net);
 
 static inline __be32 pane_av_saddr4(const struct pane_av *av)
 {

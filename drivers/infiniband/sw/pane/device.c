@@ -162,13 +162,15 @@ static int pane_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return err;
 	if (req.reserved)
 		return -EINVAL;
+	xa_init_flags(&to_pane_uc(ibuc)->mws, XA_FLAGS_LOCK_BH);
 	resp.max_inline = PANE_MAX_INLINE;
 	return ib_respond_udata(udata, resp);
 }
 
-/* Its objects are gone, and they were all there was */
+/* Its objects are gone */
 static void pane_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
+	WARN_ON_ONCE(!xa_empty(&to_pane_uc(ibuc)->mws));
 }
 
 /* Rings stay mapped, they are ordinary memory; the core ends all else */
@@ -194,11 +196,17 @@ static int pane_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 
 static int pane_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	return ib_no_udata_io(udata);
+	struct pane_dev *dev = to_pane_dev(ibpd->device);
+	int err = ib_no_udata_io(udata);
+
+	if (!err && !pane_quota_take(&dev->num_pd, PANE_MAX_PD))
+		err = -ENOMEM;
+	return err;
 }
 
 static int pane_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
+	atomic_dec(&to_pane_dev(ibpd->device)->num_pd);
 	return 0;
 }
 
@@ -345,7 +353,11 @@ static const struct ib_device_ops pane_device_ops = {
  */
 static int device_client_add(struct ib_device *ibdev)
 {
-	return ibdev->ops.owner == THIS_MODULE ? 0 : -EOPNOTSUPP;
+	if (ibdev->ops.owner != THIS_MODULE)
+		return -EOPNOTSUPP;
+	/* it may have left another namespace only */
+	WRITE_ONCE(to_pane_dev(ibdev)->leaving, false);
+	return 0;
 }
 
 static void device_client_remove(struct ib_device *ibdev, void *data)
@@ -422,15 +434,19 @@ static int device_publish(struct pane_dev *dev, const char *name,
 	return ib_register_device(ibdev, name, NULL);
 }
 
-/* The interface may have gone while we registered: then nobody did it */
+/*
+ * The interface may have gone while we registered: then nobody did it. Or
+ * somebody has done it meanwhile: the device is the core's now.
+ */
 static void device_recheck(struct pane_dev *dev)
 {
 	struct net_device *ndev = pane_netdev_get(dev);
 
-	if (ndev)
-		dev_put(ndev);
-	else
+	dev_put(ndev);
+	if (!ndev && ib_device_try_get(&dev->ibdev)) {
 		ib_unregister_device_queued(&dev->ibdev);
+		ib_device_put(&dev->ibdev);
+	}
 }
 
 /**
@@ -462,10 +478,14 @@ int pane_device_create(const char *name, struct net_device *ndev)
 	err = pane_netdev_attach(dev, ndev);
 	if (err)
 		goto err_free;
+	/* keeps its memory until we have looked again */
+	get_device(&dev->ibdev.dev);
 	err = device_publish(dev, name, ndev);
+	if (!err)
+		device_recheck(dev);
+	put_device(&dev->ibdev.dev);
 	if (err)
 		goto err_free;
-	device_recheck(dev);
 	return 0;
 
 err_free:

@@ -36,11 +36,13 @@ struct pane_doorbell {
 /* A QP of the file's context, entered; the context is only compared */
 static struct pane_qp *doorbell_enter(struct pane_doorbell *db, u32 qpn)
 {
+	struct ib_ucontext *ibuc = READ_ONCE(db->ibuc);
 	struct pane_qp *qp;
 
 	rcu_read_lock();
 	qp = pane_qp_find(qpn);
-	if (qp && qp->ibuc == READ_ONCE(db->ibuc))
+	/* QPs of kernel users have none */
+	if (qp && ibuc && qp->ibuc == ibuc)
 		pane_qp_enter(qp);
 	else
 		qp = NULL;
@@ -81,8 +83,9 @@ static int bind_check(const struct pane_bind_mw *req)
 {
 	if (req->comp_mask)
 		return -EOPNOTSUPP;
-	if (req->flags & ~(PANE_WR_SIGNALED | PANE_WR_FENCE) ||
-	    req->reserved[0] || req->reserved[1])
+	if (req->flags & ~(PANE_WR_SIGNALED | PANE_WR_FENCE |
+			   PANE_BIND_BY_HANDLE) ||
+	    req->reserved)
 		return -EINVAL;
 	return 0;
 }
@@ -94,6 +97,7 @@ static long doorbell_post_bind(struct pane_doorbell *db,
 	struct pane_bind b = {
 		.addr = req->addr,
 		.length = req->length,
+		.mw_handle = req->mw_handle,
 		.mw_rkey = req->rkey,
 		.lkey = req->lkey,
 		.access = req->access,

@@ -79,7 +79,8 @@ static inline const struct pane_grant *pane_grant_hold(struct pane_slot *slot)
 		this_cpu_write(pane_grant_held, g);
 		/* pairs with pane_grant_replace(): it sees us, or we see it */
 		smp_mb();
-		if (likely(READ_ONCE(slot->grant) == g))
+		/* the same address may be another grant than at first */
+		if (likely(smp_load_acquire(&slot->grant) == g))
 			return g;
 	}
 	this_cpu_write(pane_grant_held, NULL);

@@ -204,6 +204,14 @@ bool pane_sgl_put(struct pane_qp *qp, struct pane_sgl *sgl, const void *src,
 
 /* ---- remote keys ----------------------------------------------------- */
 
+/* In the error state the QP that a window was bound on cannot be reached */
+static bool remote_sender_ok(u32 qpn)
+{
+	const struct pane_qp *qp = pane_qp_find(qpn);
+
+	return qp && READ_ONCE(qp->state) != IB_QPS_ERR;
+}
+
 /*
  * A bound type 2 window names its QP. One that was bound on an XRC QP, which
  * only sends, is for what its peer sends to our XRC QPs that receive.
@@ -213,7 +221,8 @@ static bool remote_qp_ok(const struct pane_grant *g, const struct pane_qp *qp)
 	if (!g->qpn || g->qpn == qp->qpn)
 		return true;
 	return g->xrc && qp->type == IB_QPT_XRC_TGT &&
-	       ipv6_addr_equal(&g->peer, &qp->av.daddr);
+	       remote_sender_ok(g->qpn) &&
+	       ipv6_addr_equal(&g->peer, &pane_qp_av(qp)->daddr);
 }
 
 /* May @qp use the grant by this key? A window's rule (A3) is in the grant. */

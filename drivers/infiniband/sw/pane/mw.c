@@ -82,15 +82,50 @@ static void mw_quota_give(struct pane_dev *dev, enum ib_mw_type type)
 	atomic_dec(&dev->num_mw);
 }
 
+/*
+ * The key of a type 1 window changes with each bind, also in the eyes of its
+ * owner when the bind fails. So its context knows it by its handle, too.
+ */
+static int mw_note(struct pane_mw *mw, struct pane_ucontext *uc)
+{
+	if (mw->ibmw.type != IB_MW_TYPE_1)
+		return 0;
+	mw->handle = mw->ibmw.uobject->id;
+	return xa_insert_bh(&uc->mws, mw->handle, mw, GFP_KERNEL_ACCOUNT);
+}
+
+static void mw_forget(struct pane_mw *mw, struct pane_ucontext *uc)
+{
+	if (mw->ibmw.type == IB_MW_TYPE_1)
+		xa_erase_bh(&uc->mws, mw->handle);
+}
+
+/* A place in the key table, and a key */
+static int mw_publish(struct pane_dev *dev, struct pane_mw *mw)
+{
+	int err = pane_keytab_alloc(&dev->keys, &mw->slotno);
+
+	if (err)
+		return err;
+	mw->key = key_new(dev, mw->slotno);
+	mw->issued = mw->key;
+	mw->ibmw.rkey = mw->key;
+	INIT_LIST_HEAD(&mw->qp_node);
+	pane_slot_set(&dev->keys, mw->slotno, PANE_SLOT_MW, mw);
+	return 0;
+}
+
 /**
  * pane_alloc_mw - ibv_alloc_mw()
  * @ibmw: the window; its type was checked by the core
- * @udata: none
+ * @udata: of the call; windows are for users only
  *
  * Return: 0; -ENOMEM over the limit
  */
 int pane_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
+	struct pane_ucontext *uc = rdma_udata_to_drv_context(
+		udata, struct pane_ucontext, ibuc);
 	struct pane_dev *dev = to_pane_dev(ibmw->device);
 	struct pane_mw *mw = to_pane_mw(ibmw);
 	int err;
@@ -101,17 +136,19 @@ int pane_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	err = mw_quota_take(dev, ibmw->type);
 	if (err)
 		return err;
-	err = pane_keytab_alloc(&dev->keys, &mw->slotno);
-	if (err) {
-		mw_quota_give(dev, ibmw->type);
-		return err;
-	}
-
-	mw->key = key_new(dev, mw->slotno);
-	INIT_LIST_HEAD(&mw->qp_node);
-	ibmw->rkey = mw->key;
-	pane_slot_set(&dev->keys, mw->slotno, PANE_SLOT_MW, mw);
+	err = mw_note(mw, uc);
+	if (err)
+		goto err_quota;
+	err = mw_publish(dev, mw);
+	if (err)
+		goto err_note;
 	return 0;
+
+err_note:
+	mw_forget(mw, uc);
+err_quota:
+	mw_quota_give(dev, ibmw->type);
+	return err;
 }
 
 /* Under the slot lock. On return no access under the binding goes on. */
@@ -134,8 +171,10 @@ int pane_dealloc_mw(struct ib_mw *ibmw)
 {
 	struct pane_dev *dev = to_pane_dev(ibmw->device);
 	struct pane_mw *mw = to_pane_mw(ibmw);
-	u32 slotno = mw_lock(dev, mw);
+	u32 slotno;
 
+	mw_forget(mw, to_pane_uc(ibmw->uobject->context));
+	slotno = mw_lock(dev, mw);
 	if (mw->bound)
 		mw_unbind(dev, mw);
 	pane_slot_clear(pane_keytab_at(&dev->keys, slotno));
@@ -165,6 +204,27 @@ int pane_mw_reserve_key(struct pane_dev *dev, struct pane_bind *b)
 	if (!err)
 		b->new_rkey = key_new(dev, b->new_slotno);
 	return err;
+}
+
+/**
+ * pane_mw_issue_key - note that the caller of ibv_bind_mw() will get the key
+ * @uc: his context
+ * @b: the request, which is posted now
+ *
+ * If the bind fails, or is flushed, the key is never valid; but it is what the
+ * caller has, so it names the window in his next bind.
+ */
+void pane_mw_issue_key(struct pane_ucontext *uc, struct pane_bind *b)
+{
+	struct pane_mw *mw;
+
+	xa_lock_bh(&uc->mws);
+	mw = xa_load(&uc->mws, b->mw_handle);
+	if (mw) {
+		b->latest = b->mw_rkey == mw->issued;
+		mw->issued = b->new_rkey;
+	}
+	xa_unlock_bh(&uc->mws);
 }
 
 /* For a bind that failed or was flushed */
@@ -256,6 +316,26 @@ static void bind_count(struct pane_qp *qp, const struct pane_bind *b,
 		pane_count(qp->dev, mw_bound);
 }
 
+/* The slot that the window which a request names is in now */
+static struct pane_slot *type1_find_slot(struct pane_qp *qp,
+					 const struct pane_bind *b, u32 *slotno)
+{
+	struct pane_keytab *keys = &qp->dev->keys;
+	struct pane_ucontext *uc;
+	struct pane_mw *mw;
+
+	if (!b->latest)
+		return pane_keytab_find(keys, b->mw_rkey >> 8, slotno);
+	/* the context stays as long as a QP of it executes something */
+	uc = to_pane_uc(qp->ibuc);
+	xa_lock_bh(&uc->mws);
+	mw = xa_load(&uc->mws, b->mw_handle);
+	if (mw)
+		*slotno = READ_ONCE(mw->slotno);
+	xa_unlock_bh(&uc->mws);
+	return mw ? pane_keytab_at(keys, *slotno) : NULL;
+}
+
 /* The slot is locked. @w is used up on success. */
 static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 					      struct pane_slot *slot,
@@ -288,7 +368,7 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 	w->key = mw->key;
 	w->qpn = qp->qpn;
 	w->xrc = qp->type == IB_QPT_XRC_INI;
-	w->peer = qp->av.daddr;
+	w->peer = pane_qp_av(qp)->daddr;
 	/* only the QP's number counts, where the peer's packets name the QP */
 	if (dev->mw2 == 'A' && !w->xrc)
 		w->pd = NULL;
@@ -388,7 +468,8 @@ static enum pane_vendor_err bind_type1_locked(struct pane_qp *qp,
 	struct pane_mw *mw = bind_find_mw(slot, IB_MW_TYPE_1);
 	enum pane_vendor_err verr;
 
-	if (!mw || mw->key != b->mw_rkey)
+	if (!mw || (b->latest ? mw->handle != b->mw_handle :
+				mw->key != b->mw_rkey))
 		return PANE_VERR_BIND_MW;
 	if (mw->ibmw.pd != qp->pd)
 		return PANE_VERR_BIND_PD;
@@ -420,7 +501,7 @@ enum pane_vendor_err pane_mw_bind_type1(struct pane_qp *qp,
 	struct pane_slot *slot;
 	u32 slotno;
 
-	slot = pane_keytab_find(&dev->keys, b->mw_rkey >> 8, &slotno);
+	slot = type1_find_slot(qp, b, &slotno);
 	if (b->length && !w) {
 		verr = PANE_VERR_NO_MEMORY;
 	} else if (slot) {
@@ -443,7 +524,8 @@ static bool mw_is_bound_on(const struct pane_mw *mw, const struct pane_qp *qp)
 		return true;
 	return qp->type == IB_QPT_XRC_TGT &&
 	       mw->qp->type == IB_QPT_XRC_INI &&
-	       ipv6_addr_equal(&mw->qp->av.daddr, &qp->av.daddr) &&
+	       ipv6_addr_equal(&pane_qp_av(mw->qp)->daddr,
+			       &pane_qp_av(qp)->daddr) &&
 	       mw->ibmw.pd == qp->resp.pd;
 }
 

@@ -11,10 +11,14 @@
 struct pane_dev;
 struct pane_mr;
 struct pane_qp;
+struct pane_ucontext;
 
 /**
  * struct pane_mw - a memory window
  * @ibmw: the core's half
+ * @handle: uverbs' number of it
+ * @issued: type 1: the key that was given out for a bind last, which its owner
+ *          takes for the current one; lock of the context's windows
  * @slotno: its place in the key table. A type 1 window moves to another one
  *          with each bind; slot lock.
  * @key: the key it was bound with last, or was given at first; slot lock
@@ -25,6 +29,8 @@ struct pane_qp;
  */
 struct pane_mw {
 	struct ib_mw ibmw;
+	u32 handle;
+	u32 issued;
 	u32 slotno;
 	u32 key;
 	bool bound;
@@ -37,6 +43,9 @@ struct pane_mw {
  * struct pane_bind - a bind request, in kernel memory
  * @addr: first byte of the window, an address of the region
  * @length: bytes
+ * @mw_handle: type 1: uverbs' number of the window
+ * @latest: type 1: @mw_rkey is the key that was given out last for the window
+ *          @mw_handle, current or not, and so names that
  * @mw_rkey: names the window: type 1 by all 32 bits, type 2 by the upper 24
  * @new_rkey: type 1: the reserved new key; type 2: its low 8 bits count
  * @new_slotno: type 1: the slot reserved for it
@@ -46,6 +55,8 @@ struct pane_mw {
 struct pane_bind {
 	u64 addr;
 	u64 length;
+	u32 mw_handle;
+	bool latest;
 	u32 mw_rkey;
 	u32 new_rkey;
 	u32 new_slotno;
@@ -62,6 +73,7 @@ int pane_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata);
 int pane_dealloc_mw(struct ib_mw *ibmw);
 
 int pane_mw_reserve_key(struct pane_dev *dev, struct pane_bind *b);
+void pane_mw_issue_key(struct pane_ucontext *uc, struct pane_bind *b);
 void pane_mw_unreserve_key(struct pane_dev *dev, const struct pane_bind *b);
 enum pane_vendor_err pane_mw_bind_type1(struct pane_qp *qp,
 					const struct pane_bind *b);

@@ -71,6 +71,7 @@
  * @num_mw: windows
  * @num_cq: CQs
  * @num_srq: SRQs
+ * @num_pd: protection domains
  * @mw2_lock: guards the two that follow
  * @mw2: 'A' or 'B': what type 2 windows are
  * @num_mw2: how many there are; @mw2 changes only while there is none
@@ -95,14 +96,21 @@ struct pane_dev {
 	atomic_t num_mw;
 	atomic_t num_cq;
 	atomic_t num_srq;
+	atomic_t num_pd;
 	struct mutex mw2_lock;
 	char mw2;
 	u32 num_mw2;
 	bool leaving;
 };
 
+/**
+ * struct pane_ucontext - a context of user space
+ * @ibuc: the core's half
+ * @mws: its type 1 windows by handle
+ */
 struct pane_ucontext {
 	struct ib_ucontext ibuc;
+	struct xarray mws;
 };
 
 struct pane_pd {

@@ -198,7 +198,7 @@ int pane_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	int err = 0;
 
 	*bad_wr = wr;
-	if (qp->user)
+	if (qp->user || !pane_qp_has_sq(qp))
 		return -EINVAL;
 
 	may_send = post_enter(qp);
@@ -244,8 +244,10 @@ int pane_post_bind_mw(struct pane_qp *qp, const struct pane_bind_mw *req,
 	memset(w, 0, sizeof(*w));
 	w->op = PANE_WR_BIND_MW1;
 	w->wr_id = req->wr_id;
-	w->flags = req->flags;
+	w->flags = req->flags & ~PANE_BIND_BY_HANDLE;
 	w->bind = *b;
+	if (req->flags & PANE_BIND_BY_HANDLE)
+		pane_mw_issue_key(to_pane_uc(qp->ibuc), &w->bind);
 	pane_req_kick(qp);
 	return 0;
 }

@@ -569,6 +569,7 @@ int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		   struct ib_udata *udata)
 {
 	struct pane_dev *dev = to_pane_dev(ibqp->device);
+	struct pane_av *av;
 	struct pane_qp *qp;
 	int err;
 
@@ -586,6 +587,12 @@ int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		goto err_quota;
 	}
 	qp_init(qp, ibqp, init, udata);
+	av = pane_av_create(NULL, 0);
+	if (IS_ERR(av)) {
+		err = PTR_ERR(av);
+		goto err_qp;
+	}
+	rcu_assign_pointer(qp->av, av);
 	err = qp_build(qp, &init->cap, udata);
 	if (err)
 		goto err_free;
@@ -599,6 +606,8 @@ int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 
 err_free:
 	qp_free_queues(qp);
+	kfree(av);
+err_qp:
 	kfree(qp);
 err_quota:
 	atomic_dec(&dev->num_qp);
@@ -611,8 +620,8 @@ static void qp_free_rcu(struct rcu_head *rcu)
 {
 	struct pane_qp *qp = container_of(rcu, struct pane_qp, rcu);
 
-	/* a packet on its way out may have looked up a route until now */
-	pane_av_release(&qp->av);
+	pane_av_release(rcu_dereference_protected(qp->av, true));
+	kfree(rcu_access_pointer(qp->av));
 	kfree(qp);
 }
 
@@ -648,6 +657,7 @@ static bool qp_kill(struct pane_qp *qp)
 			pane_qp_error(qp);
 		qp->state = PANE_QPS_DEAD;
 		qp->more = false;
+		qp->resp.reading.active = false;
 		pane_qp_purge_tx(qp);
 	}
 	pane_qp_leave(qp);

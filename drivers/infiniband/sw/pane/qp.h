@@ -139,6 +139,7 @@ enum pane_sq_wait {
  * @rnr_retries: likewise, for receivers that are not ready
  * @went_back: went back for a lost response, which has not come yet
  * @wait: enum pane_sq_wait
+ * @wait_end: jiffies when that is over
  * @progress: jiffies when an answer last brought us on
  * @sgl: place in the data of request @cur
  * @resp_sgl: place in the buffer of the READ that is being answered
@@ -165,6 +166,7 @@ struct pane_sq {
 	u8 rnr_retries;
 	bool went_back;
 	u8 wait;
+	unsigned long wait_end;
 	unsigned long progress;
 	struct pane_sgl sgl;
 	struct pane_sgl resp_sgl;
@@ -318,8 +320,7 @@ struct pane_txq {
  * @attr: attributes as set by modify
  * @mtu_shift: log2 of the path MTU
  * @ack_timeout: jiffies, 0 for none
- * @av: where a connected QP's packets go
- * @have_av: @av is in use
+ * @av: where a connected QP's packets go; never NULL. RCU
  * @sq: send queue, requester
  * @rq: receive queue
  * @resp: responder
@@ -365,8 +366,7 @@ struct pane_qp {
 	struct ib_qp_attr attr;
 	u8 mtu_shift;
 	unsigned long ack_timeout;
-	struct pane_av av;
-	bool have_av;
+	struct pane_av __rcu *av;
 	struct pane_sq sq;
 	struct pane_rq rq;
 	struct pane_resp resp;
@@ -401,6 +401,12 @@ struct pane_ibqp {
 static inline struct pane_qp *to_pane_qp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct pane_ibqp, ibqp)->qp;
+}
+
+/* Where the QP's packets go; good until the RCU read side ends */
+static inline struct pane_av *pane_qp_av(const struct pane_qp *qp)
+{
+	return rcu_dereference(qp->av);
 }
 
 static inline struct pane_swqe *pane_swqe(const struct pane_sq *sq, u32 index)

@@ -139,11 +139,12 @@ static void attr_apply_mtu(struct pane_qp *qp)
 		qp->mtu_shift = ilog2(ib_mtu_enum_to_int(mtu));
 }
 
-static void attr_apply_av(struct pane_qp *qp, const struct pane_av *av,
+/* @av is ours then; who is sending goes on with the old one */
+static void attr_apply_av(struct pane_qp *qp, struct pane_av *av,
 			  const struct rdma_ah_attr *ah_attr)
 {
-	pane_av_release(&qp->av);
-	qp->av = *av;
+	pane_av_free(rcu_replace_pointer(qp->av, av,
+					 lockdep_is_held(&qp->lock)));
 	qp->attr.ah_attr = *ah_attr;
 	/* the core holds what this points to on its own account */
 	qp->attr.ah_attr.grh.sgid_attr = NULL;
@@ -222,7 +223,7 @@ static void qp_quiesce(struct pane_qp *qp)
 
 /* Everything that can fail; qp->mutex */
 static int qp_prepare(struct pane_qp *qp, struct ib_qp_attr *attr, int mask,
-		      struct pane_av *av)
+		      struct pane_av **av)
 {
 	u32 dqpn = mask & IB_QP_DEST_QPN ? attr->dest_qp_num :
 					   qp->attr.dest_qp_num;
@@ -231,13 +232,13 @@ static int qp_prepare(struct pane_qp *qp, struct ib_qp_attr *attr, int mask,
 	err = attr_check_path(qp->dev, attr, mask);
 	if (!err)
 		err = attr_check_retries(attr, mask);
-	if (!err && (mask & IB_QP_AV))
-		err = pane_av_init(av, &attr->ah_attr, rdma_get_udp_sport(
-			rdma_ah_read_grh(&attr->ah_attr)->flow_label,
-			qp->qpn, dqpn));
 	if (!err && (mask & IB_QP_MAX_DEST_RD_ATOMIC))
 		err = pane_resp_set_depth(qp, attr->max_dest_rd_atomic);
-	return err;
+	if (err || !(mask & IB_QP_AV))
+		return err;
+	*av = pane_av_create(&attr->ah_attr, rdma_get_udp_sport(
+		rdma_ah_read_grh(&attr->ah_attr)->flow_label, qp->qpn, dqpn));
+	return PTR_ERR_OR_ZERO(*av);
 }
 
 static bool qp_transition_ok(struct pane_qp *qp, const struct ib_qp_attr *attr,
@@ -265,7 +266,7 @@ int pane_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
 	struct pane_qp *qp = to_pane_qp(ibqp);
-	struct pane_av av = {};
+	struct pane_av *av = NULL;
 	int err;
 
 	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
@@ -284,9 +285,10 @@ int pane_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	/* it may have gone to ERR by itself meanwhile */
 	if (!qp_transition_ok(qp, attr, mask)) {
 		err = -EINVAL;
+		pane_av_free(av);
 	} else {
 		if (mask & IB_QP_AV)
-			attr_apply_av(qp, &av, &attr->ah_attr);
+			attr_apply_av(qp, av, &attr->ah_attr);
 		attr_apply(qp, attr, mask);
 		attr_apply_mtu(qp);
 		if (mask & IB_QP_STATE)

@@ -39,6 +39,13 @@ static void req_complete(struct pane_qp *qp, const struct pane_swqe *w,
 	pane_qp_complete(qp, qp->send_cq, &wc, status);
 }
 
+/* Has user space to ring for its next request? */
+static void req_doorbell(struct pane_qp *qp, bool needed)
+{
+	if (qp->ctl)
+		WRITE_ONCE(qp->ctl->sq_flags, needed ? PANE_NEED_DOORBELL : 0);
+}
+
 /* User space may use the slots of what has ended again */
 static void req_tell_cons(struct pane_qp *qp)
 {
@@ -68,6 +75,8 @@ void pane_req_finish(struct pane_qp *qp, struct pane_swqe *w,
 	}
 	sq->cons++;
 	req_tell_cons(qp);
+	if (!status && pane_wr_info(w)->class == PANE_WRC_SEND)
+		pane_count(qp->dev, rdma_sends);
 	if (status || qp->sq_sig_all || (w->flags & PANE_WR_SIGNALED))
 		req_complete(qp, w, status);
 }
@@ -121,6 +130,10 @@ void pane_req_flush(struct pane_qp *qp)
 
 	if (!pane_qp_has_sq(qp))
 		return;
+	/* no answer will bring us back any more */
+	req_doorbell(qp, true);
+	/* the flag first, then the look */
+	smp_mb();
 	pane_wr_fetch(qp);
 	do {
 		while (sq->cons != sq->prod) {
@@ -358,7 +371,7 @@ static int req_send_connected(struct pane_qp *qp, struct pane_swqe *w)
 		pane_sgl_init(&sq->sgl, qp->pd, w->sge, w->num_sge);
 	bth.ack_req = pane_qp_is_reliable(qp) &&
 		      (pane_wr_reads(w) || req_wants_ack(qp, bth.psn, last));
-	err = req_build(qp, w, &qp->av, &bth);
+	err = req_build(qp, w, pane_qp_av(qp), &bth);
 	if (err)
 		return err;
 	if (pane_wr_reads(w) && !w->in_flight) {
@@ -387,7 +400,7 @@ static struct dst_entry *req_datagram_route(struct pane_qp *qp,
 {
 	struct net *net = rcu_dereference(qp->dev->net);
 
-	return net ? pane_av_route(av, net) : NULL;
+	return net ? pane_av_route_get(av, net) : NULL;
 }
 
 /* A datagram is done when it is sent, whatever becomes of it */
@@ -410,9 +423,11 @@ static int req_send_datagram(struct pane_qp *qp, struct pane_swqe *w)
 	if (dst) {
 		pane_sgl_init(&qp->sq.sgl, qp->pd, w->sge, w->num_sge);
 		err = req_build(qp, w, av, &bth);
-		if (err)
+		if (err) {
+			dst_release(dst);
 			return err;
-		skb_dst_set(skb_peek_tail(&qp->tx_req.skbs), dst_clone(dst));
+		}
+		skb_dst_set(skb_peek_tail(&qp->tx_req.skbs), dst);
 	} else {
 		pane_count(qp->dev, send_no_route);
 	}
@@ -506,8 +521,7 @@ static bool req_step(struct pane_qp *qp, struct pane_swqe *w)
 		if (err == -EFAULT) {
 			req_fail(w, IB_WC_LOC_PROT_ERR, PANE_VERR_LKEY);
 		} else if (err) {
-			pane_rexmit_wait(qp, 1);
-			sq->wait = PANE_SQ_WAIT_TX;
+			pane_rexmit_pause(qp, PANE_SQ_WAIT_TX, 1);
 			return false;
 		}
 	}
@@ -542,13 +556,6 @@ static void req_work(struct pane_qp *qp)
 				return;
 		}
 	} while (pane_wr_fetch(qp));
-}
-
-/* Has user space to ring for its next request? */
-static void req_doorbell(struct pane_qp *qp, bool needed)
-{
-	if (qp->ctl)
-		WRITE_ONCE(qp->ctl->sq_flags, needed ? PANE_NEED_DOORBELL : 0);
 }
 
 /*
@@ -695,9 +702,9 @@ void pane_req_refused(struct pane_qp *qp, u32 psn)
 	/* what is not acknowledged is not sent again */
 	if (!pane_qp_sends(qp) || pane_psn_before(psn, qp->sq.una))
 		return;
-	pane_req_rewind(qp, psn);
-	if (!qp->sq.wait) {
-		qp->sq.wait = PANE_SQ_WAIT_TX;
-		pane_rexmit_wait(qp, 1);
-	}
+	/* somebody may have gone back farther meanwhile */
+	if (pane_psn_before(psn, pane_req_next_psn(qp)))
+		pane_req_rewind(qp, psn);
+	if (!qp->sq.wait)
+		pane_rexmit_pause(qp, PANE_SQ_WAIT_TX, 1);
 }

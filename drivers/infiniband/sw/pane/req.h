@@ -12,8 +12,7 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-struct pane_qp;
-struct pane_swqe;
+#include "qp.h"
 
 void pane_req_kick(struct pane_qp *qp);
 void pane_req_rewind(struct pane_qp *qp, u32 psn);
@@ -27,6 +26,8 @@ u32 pane_req_next_psn(const struct pane_qp *qp);
 /* rexmit.c */
 void pane_rexmit_arm(struct pane_qp *qp);
 void pane_rexmit_wait(struct pane_qp *qp, unsigned long delay);
+void pane_rexmit_pause(struct pane_qp *qp, enum pane_sq_wait why,
+		       unsigned long delay);
 void pane_rexmit_timeout(struct timer_list *t);
 void pane_rexmit_wait_over(struct timer_list *t);
 void pane_rexmit_go_back(struct pane_qp *qp, u32 psn);

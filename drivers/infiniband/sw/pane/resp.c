@@ -11,7 +11,7 @@
 #include "tx.h"
 
 /* Packets that may wait behind a READ */
-#define RESP_PEND_MAX	1024
+#define RESP_PEND_MAX	256
 
 /* ---- answers --------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static void resp_send_aeth(struct pane_qp *qp, u8 syndrome, u32 psn)
 	struct pane_frame f;
 
 	/* without memory the peer asks again */
-	if (!pane_tx_begin(qp, &qp->av,
+	if (!pane_tx_begin(qp, pane_qp_av(qp),
 			   qp->transport | PANE_OP_ACK, 0, &bth, &f))
 		return;
 	pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH), syndrome);
@@ -61,7 +61,7 @@ bool pane_resp_send_atomic_ack(struct pane_qp *qp, u32 psn, u64 orig)
 	struct pane_atomic_ack_eth *eth;
 	struct pane_frame f;
 
-	if (!pane_tx_begin(qp, &qp->av,
+	if (!pane_tx_begin(qp, pane_qp_av(qp),
 			   qp->transport | PANE_OP_ATOMIC_ACK, 0, &bth, &f))
 		return false;
 	pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH),
@@ -125,7 +125,7 @@ static void resp_atomic_again(struct pane_qp *qp, const struct pane_pkt *p)
 	u32 i;
 
 	for (i = 0; i < qp->resp.res_size; i++) {
-		res = &qp->resp.res[i];
+		res = pane_resp_res(&qp->resp, i);
 		if (res->kind == PANE_KIND_ATOMIC && res->first_psn == p->psn) {
 			pane_resp_send_atomic_ack(qp, p->psn, res->orig);
 			return;
@@ -347,6 +347,8 @@ void pane_resp_continue(struct pane_qp *qp)
 		pane_resp_flush(qp);
 		return;
 	}
+	if (!pane_qp_receives(qp))
+		return;
 	pane_resp_read_run(qp);
 	while (!r->reading.active && pane_qp_receives(qp) &&
 	       (skb = __skb_dequeue(&r->pend))) {
@@ -374,7 +376,7 @@ int pane_resp_init(struct pane_qp *qp)
 
 	skb_queue_head_init(&r->pend);
 	r->rwqe = kzalloc(struct_size(r->rwqe, sge, resp_max_sge(qp)),
-			  GFP_KERNEL);
+			  GFP_KERNEL_ACCOUNT);
 	return r->rwqe ? 0 : -ENOMEM;
 }
 
@@ -384,7 +386,7 @@ int pane_resp_set_depth(struct pane_qp *qp, u32 depth)
 	struct pane_res *res = NULL, *old;
 
 	if (depth) {
-		res = kcalloc(depth, sizeof(*res), GFP_KERNEL);
+		res = kcalloc(depth, sizeof(*res), GFP_KERNEL_ACCOUNT);
 		if (!res)
 			return -ENOMEM;
 	}

@@ -18,6 +18,7 @@
 struct pane_pkt;
 struct pane_qp;
 struct pane_res;
+struct pane_resp;
 
 /* What became of a request packet */
 enum pane_resp_result {
@@ -51,6 +52,7 @@ enum pane_resp_result pane_resp_need_rwqe(struct pane_qp *qp);
 void pane_resp_rewind_rwqe(struct pane_qp *qp);
 void pane_resp_complete(struct pane_qp *qp, enum ib_wc_status status,
 			const struct pane_pkt *p);
+const struct pane_res *pane_resp_res(const struct pane_resp *r, u32 age);
 struct pane_res *pane_resp_new_res(struct pane_qp *qp, u8 kind, u32 num_pkts);
 const struct pane_grant *pane_resp_hold(struct pane_qp *qp,
 					struct pane_keyref *ref, u32 rkey,

@@ -153,7 +153,7 @@ static enum pane_resp_result resp_send(struct pane_qp *qp,
 
 	if (result)
 		return result;
-	if (p->len > r->rwqe->length - r->rcvd) {
+	if (p->len > min_t(u64, r->rwqe->length, PANE_MAX_MSG) - r->rcvd) {
 		/* without a NAK the message is as if it had been lost */
 		if (pane_qp_is_reliable(qp))
 			pane_resp_complete(qp, IB_WC_LOC_LEN_ERR, NULL);
@@ -365,6 +365,15 @@ static enum pane_resp_result resp_write(struct pane_qp *qp,
 }
 
 /* ---- atomics --------------------------------------------------------- */
+
+/*
+ * The READ or atomic that came @age others ago. Who searches begins with the
+ * newest: a PSN comes again after some time.
+ */
+const struct pane_res *pane_resp_res(const struct pane_resp *r, u32 age)
+{
+	return &r->res[(r->res_next + r->res_size - 1 - age) % r->res_size];
+}
 
 /* The place for what a duplicate will need; the oldest one goes */
 struct pane_res *pane_resp_new_res(struct pane_qp *qp, u8 kind, u32 num_pkts)

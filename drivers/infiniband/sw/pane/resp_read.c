@@ -78,7 +78,7 @@ void pane_resp_read_again(struct pane_qp *qp, const struct pane_pkt *p)
 	s32 pkt;
 
 	for (i = 0; i < qp->resp.res_size; i++) {
-		res = &qp->resp.res[i];
+		res = pane_resp_res(&qp->resp, i);
 		pkt = pane_psn_diff(p->psn, res->first_psn);
 		if (res->kind != PANE_KIND_READ || pkt < 0 ||
 		    pkt >= res->num_pkts)
@@ -130,7 +130,7 @@ static int read_step(struct pane_qp *qp)
 	};
 	struct pane_frame f;
 
-	if (!pane_tx_begin(qp, &qp->av,
+	if (!pane_tx_begin(qp, pane_qp_av(qp),
 			   qp->transport | read_opcode(rd->first, last), len,
 			   &bth, &f))
 		return -ENOMEM;

@@ -35,10 +35,19 @@ void pane_rexmit_arm(struct pane_qp *qp)
 		mod_timer(&qp->rexmit_timer, jiffies + qp->ack_timeout);
 }
 
-/* Pause for @delay jiffies; the caller has said why in sq.wait */
+/* Come back in @delay jiffies for the answer to a READ */
 void pane_rexmit_wait(struct pane_qp *qp, unsigned long delay)
 {
-	mod_timer(&qp->wait_timer, jiffies + delay);
+	timer_reduce(&qp->wait_timer, jiffies + delay);
+}
+
+/* Pause the requester for @delay jiffies */
+void pane_rexmit_pause(struct pane_qp *qp, enum pane_sq_wait why,
+		       unsigned long delay)
+{
+	qp->sq.wait = why;
+	qp->sq.wait_end = jiffies + delay;
+	timer_reduce(&qp->wait_timer, qp->sq.wait_end);
 }
 
 /* Send from @psn on again, if patience is left; false if not: QP in error */
@@ -108,8 +117,13 @@ void pane_rexmit_wait_over(struct timer_list *t)
 	struct pane_qp *qp = timer_container_of(qp, t, wait_timer);
 
 	pane_qp_enter(qp);
-	qp->sq.wait = PANE_SQ_RUN;
-	pane_req_kick(qp);
+	/* the timer is for both, and fires for who wants it first */
+	if (qp->sq.wait && time_before(jiffies, qp->sq.wait_end)) {
+		timer_reduce(&qp->wait_timer, qp->sq.wait_end);
+	} else {
+		qp->sq.wait = PANE_SQ_RUN;
+		pane_req_kick(qp);
+	}
 	pane_resp_continue(qp);
 	pane_qp_leave(qp);
 }

@@ -202,13 +202,14 @@ void pane_rx_gids(const struct sk_buff *skb, struct in6_addr *saddr,
 /* Do the addresses belong to the connection, or to the device? */
 static bool rx_addresses_ok(const struct pane_qp *qp, const struct sk_buff *skb)
 {
+	const struct pane_av *av = pane_qp_av(qp);
 	struct in6_addr saddr, daddr;
 
 	pane_rx_gids(skb, &saddr, &daddr);
 	if (pane_qp_is_datagram(qp))
 		return pane_netdev_accepts(qp->dev, skb, &daddr);
-	return ipv6_addr_equal(&daddr, &qp->av.saddr) &&
-	       ipv6_addr_equal(&saddr, &qp->av.daddr);
+	return ipv6_addr_equal(&daddr, &av->saddr) &&
+	       ipv6_addr_equal(&saddr, &av->daddr);
 }
 
 /* The partition's number; membership is not looked at, all are full here */

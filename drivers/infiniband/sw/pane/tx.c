@@ -122,7 +122,7 @@ static void tx_bth(struct pane_frame *f, u8 opcode,
  */
 static bool tx_trains_ok(const struct pane_qp *qp)
 {
-	const struct dst_entry *dst = rcu_dereference(qp->av.dst);
+	const struct dst_entry *dst = rcu_dereference(pane_qp_av(qp)->dst);
 
 	return dst && (dst->dev->features & NETIF_F_GSO_UDP_L4);
 }
@@ -161,7 +161,7 @@ static bool tx_place_new(struct pane_qp *qp, struct pane_frame *f, u32 psn)
 		.psn = psn,
 		.segs = 1,
 		.seg_len = f->seg_len,
-		.full = f->av != &qp->av || !tx_trains_ok(qp),
+		.full = f->av != pane_qp_av(qp) || !tx_trains_ok(qp),
 	};
 	f->skb = skb;
 	f->append = false;
@@ -175,7 +175,7 @@ static bool tx_place_append(struct pane_qp *qp, struct pane_frame *f)
 	struct page_frag *frag = &f->txq->frag;
 	const struct pane_tx_cb *cb;
 
-	if (!skb || f->av != &qp->av)
+	if (!skb || f->av != pane_qp_av(qp))
 		return false;
 	cb = pane_tx_cb(skb);
 	if (cb->full || f->seg_len > cb->seg_len ||
@@ -330,7 +330,7 @@ static int tx_xmit(struct pane_qp *qp, struct net *net, struct sk_buff *skb)
 	bool v6 = skb->protocol == htons(ETH_P_IPV6);
 
 	if (!skb_dst(skb)) {
-		struct dst_entry *dst = pane_av_route(&qp->av, net);
+		struct dst_entry *dst = pane_av_route(pane_qp_av(qp), net);
 
 		if (!dst) {
 			pane_count(qp->dev, send_no_route);

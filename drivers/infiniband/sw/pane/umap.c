@@ -5,6 +5,32 @@
 
 #include "umap.h"
 
+/* Zeroed memory that can be mapped, on the account of the caller's cgroup */
+static void *umap_alloc(size_t size)
+{
+	unsigned int i, num = size >> PAGE_SHIFT;
+	struct page **pages;
+	void *mem;
+
+	pages = kvcalloc(num, sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return NULL;
+	for (i = 0; i < num; i++) {
+		pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!pages[i])
+			goto err_pages;
+	}
+	/* vfree() frees pages and array */
+	mem = vmap(pages, num, VM_USERMAP | VM_MAP_PUT_PAGES, PAGE_KERNEL);
+	if (mem)
+		return mem;
+err_pages:
+	while (i--)
+		__free_page(pages[i]);
+	kvfree(pages);
+	return NULL;
+}
+
 /**
  * pane_umap_create - make memory that a context can map
  * @ibuc: the context
@@ -16,14 +42,14 @@
 struct pane_umap *pane_umap_create(struct ib_ucontext *ibuc, size_t size,
 				   bool readonly)
 {
-	struct pane_umap *map = kzalloc(sizeof(*map), GFP_KERNEL);
+	struct pane_umap *map = kzalloc(sizeof(*map), GFP_KERNEL_ACCOUNT);
 	int err = -ENOMEM;
 
 	if (!map)
 		return ERR_PTR(-ENOMEM);
 	map->size = PAGE_ALIGN(size);
 	map->readonly = readonly;
-	map->mem = vmalloc_user(map->size);
+	map->mem = umap_alloc(map->size);
 	if (!map->mem)
 		goto err_free;
 	err = rdma_user_mmap_entry_insert(ibuc, &map->entry, map->size);
