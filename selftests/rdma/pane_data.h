@@ -34,5 +34,7 @@ void mix_run(struct end ends[][2], unsigned int num,
 void list_endings(void);
 /* pane_data_ud.c */
 void list_datagrams(void);
+/* pane_data_xrc.c */
+void list_xrc(void);
 
 #endif

@@ -307,6 +307,32 @@ static void flushed(const void *arg)
 	talk_close(&t);
 }
 
+/*
+ * What waited for its turn when the error came told user space that nobody need
+ * ring; what is posted afterwards has to be flushed all the same.
+ */
+static void flushed_later(const void *arg)
+{
+	struct qp_opts qo = qp_opts_default();
+	struct meter lost;
+	struct talk t;
+
+	qo.rd_atomic = 4;
+	talk_open(&t, &qo);
+	lost = meter_start(&t.p.node[1], "rx_no_qp");
+	CHECK_OK(ibv_destroy_qp(t.p.end[1].qp));
+	for (unsigned int i = 0; i < 20; i++)
+		talk_send(&t, IBV_WR_RDMA_READ, i, IBV_SEND_SIGNALED);
+	meter_wait(&lost, 4);
+	end_to(&t.p.end[0], IBV_QPS_ERR);
+	for (unsigned int i = 0; i < 20; i++)
+		talk_ended(&t, i, IBV_WC_WR_FLUSH_ERR);
+	talk_send(&t, IBV_WR_SEND, 20, IBV_SEND_SIGNALED);
+	talk_ended(&t, 20, IBV_WC_WR_FLUSH_ERR);
+	end_open(&t.p.end[1], &t.p.node[1], &qo);
+	talk_close(&t);
+}
+
 /* A QP that was in error works again, with other PSNs */
 static void used_again(const void *arg)
 {
@@ -617,6 +643,7 @@ void list_endings(void)
 	pane_test(0, no_timeout, NULL, "no answer, no timeout");
 	pane_test(0, drained, NULL, "send queue drained");
 	pane_test(V_APIS, flushed, NULL, "queues flushed");
+	pane_test(0, flushed_later, NULL, "a request posted after the error");
 	pane_test(0, used_again, NULL, "a QP used again");
 	pane_test(0, local_key, NULL, "wrong local key or range");
 	pane_test(0, local_key_next, NULL, "wrong local key in the next one");

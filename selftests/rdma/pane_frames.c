@@ -408,6 +408,7 @@ static void list(void)
 	list_drops();
 	list_requests();
 	list_answers();
+	list_invalidates();
 	list_others();
 }
 

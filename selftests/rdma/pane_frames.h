@@ -91,6 +91,7 @@ extern void (*const spoilers[SPOILERS])(struct built *b);
 void list_drops(void);
 void list_requests(void);
 void list_answers(void);
+void list_invalidates(void);
 void list_others(void);
 
 #endif

@@ -92,6 +92,12 @@ static const struct op ops[] = {
 
 #define NUM_RW_OPS	3	/* those of any length stand first */
 
+/* UC has nothing that is answered */
+static bool op_exists(const struct op *op)
+{
+	return pane_cfg.qp_type != IBV_QPT_UC || op->right == WRITE;
+}
+
 static bool op_takes_recv(const struct op *op)
 {
 	return op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -127,24 +133,35 @@ static void op_allowed(struct duo *d, const struct op *op, size_t len,
 		 IBV_WC_WITH_IMM);
 }
 
+/* On UC nobody learns of it but by the counters */
+static void nobody_sees_refusal(struct duo *d, const struct op *op)
+{
+	struct ibv_wc wc;
+
+	CHECK_EQ(ep_state(&d->o), IBV_QPS_RTS);
+	CHECK_EQ(ep_state(&d->p), IBV_QPS_RTS);
+	CHECK(!event_pending(&d->own), "%s", op->name);
+	CHECK_EQ(ibv_poll_cq(d->o.rcq, 1, &wc), 0);
+}
+
 /*
  * What the owner sees of an access that was refused: an event or, when it was
  * of the packet with the immediate, the end of a receive request
  */
 static void owner_sees_refusal(struct duo *d, const struct op *op, size_t len)
 {
-	CHECK_EQ(ep_state(&d->o), IBV_QPS_ERR);
+	CHECK_EQ(ep_recv_state(&d->o), IBV_QPS_ERR);
 	if (op_takes_recv(op) && len <= PACKET) {
 		CHECK_WC(d->o.rcq, 99, IBV_WC_LOC_ACCESS_ERR, NULL);
 		CHECK(!event_pending(&d->own), "%s", op->name);
 		return;
 	}
-	event_wait(&d->own, IBV_EVENT_QP_ACCESS_ERR, d->o.qp);
-	if (op_takes_recv(op))
+	event_wait(&d->own, IBV_EVENT_QP_ACCESS_ERR, ep_recv_qp(&d->o));
+	if (op_takes_recv(op) && !d->o.srq)
 		CHECK_WC(d->o.rcq, 99, IBV_WC_WR_FLUSH_ERR, NULL);
 }
 
-/* NAK 0x62, and the reason is counted */
+/* NAK 0x62, or silence on UC; and the reason is counted */
 static void op_refused(struct duo *d, const struct op *op, size_t len,
 		       uint64_t va, uint32_t rkey, const char *counter)
 {
@@ -155,15 +172,28 @@ static void op_refused(struct duo *d, const struct op *op, size_t len,
 	fill_pattern(d->buf.addr, d->buf.len, 2);
 	CHECK(op_do(d, op, len, va, rkey) == IBV_WC_REM_ACCESS_ERR, "%s",
 	      op->name);
-	CHECK_EQ(ep_state(&d->p), IBV_QPS_ERR);
-	owner_sees_refusal(d, op, len);
+	if (d->o.type == IBV_QPT_UC) {
+		nobody_sees_refusal(d, op);
+		naks--;
+	} else {
+		CHECK_EQ(ep_state(&d->p), IBV_QPS_ERR);
+		owner_sees_refusal(d, op, len);
+	}
 	CHECK_EQ(counter_read(&d->own, counter), count + 1);
 	CHECK_EQ(counter_read(&d->own, "sent_rem_access"), naks + 1);
 	CHECK(has_pattern(d->mem.addr, d->mem.len, 1), "%s wrote", op->name);
 	CHECK(has_pattern(d->buf.addr, d->buf.len, 2), "%s read", op->name);
 }
 
-/* NAK 0x61 */
+/* NAK 0x61; on UC as above */
+static void owner_sees_invalid(struct duo *d, const struct op *op)
+{
+	CHECK_EQ(ep_recv_state(&d->o), IBV_QPS_ERR);
+	event_wait(&d->own, IBV_EVENT_QP_REQ_ERR, ep_recv_qp(&d->o));
+	if (op_takes_recv(op) && !d->o.srq)
+		CHECK_WC(d->o.rcq, 99, IBV_WC_WR_FLUSH_ERR, NULL);
+}
+
 static void op_invalid(struct duo *d, const struct op *op, size_t len,
 		       uint64_t va, uint32_t rkey)
 {
@@ -171,12 +201,16 @@ static void op_invalid(struct duo *d, const struct op *op, size_t len,
 
 	fill_pattern(d->mem.addr, d->mem.len, 1);
 	fill_pattern(d->buf.addr, d->buf.len, 2);
-	CHECK(op_do(d, op, len, va, rkey) == IBV_WC_REM_INV_REQ_ERR, "%s",
-	      op->name);
-	CHECK_EQ(ep_state(&d->o), IBV_QPS_ERR);
-	event_wait(&d->own, IBV_EVENT_QP_REQ_ERR, d->o.qp);
-	if (op_takes_recv(op))
-		CHECK_WC(d->o.rcq, 99, IBV_WC_WR_FLUSH_ERR, NULL);
+	if (d->o.type == IBV_QPT_UC) {
+		CHECK(op_do(d, op, len, va, rkey) == IBV_WC_REM_ACCESS_ERR,
+		      "%s", op->name);
+		nobody_sees_refusal(d, op);
+		naks--;
+	} else {
+		CHECK(op_do(d, op, len, va, rkey) == IBV_WC_REM_INV_REQ_ERR,
+		      "%s", op->name);
+		owner_sees_invalid(d, op);
+	}
 	CHECK_EQ(counter_read(&d->own, "sent_inv_req"), naks + 1);
 	CHECK(has_pattern(d->mem.addr, d->mem.len, 1), "%s wrote", op->name);
 	CHECK(has_pattern(d->buf.addr, d->buf.len, 2), "%s read", op->name);
@@ -192,6 +226,8 @@ static void test_a1(const void *arg)
 	duo_open(&d);
 	win_open(&d, &w, WIN_OFF, WIN_LEN, 0);
 	for (unsigned int i = 0; i < NUM_RW_OPS; i++) {
+		if (!op_exists(&ops[i]))
+			continue;
 		op_allowed(&d, &ops[i], 0, 0, 0);
 		op_allowed(&d, &ops[i], 0, -1, 0xffffffff);
 		op_allowed(&d, &ops[i], 0, 0, w.mw->rkey);
@@ -268,6 +304,8 @@ static void test_a2(const void *arg)
 		struct duo d;
 		uint32_t key;
 
+		if (!op_exists(&ops[i]))
+			continue;
 		duo_open(&d);
 		win_open(&d, &w, WIN_OFF, WIN_LEN, RIGHTS_ALL);
 		key = row->key(&d, &w);
@@ -343,6 +381,8 @@ static void test_a4(const void *arg)
 	for (unsigned int i = 0; i < ARRAY_SIZE(ops); i++) {
 		uint64_t va = win_va(&d, &w);
 
+		if (!op_exists(&ops[i]))
+			continue;
 		if (row->access & ops[i].right) {
 			op_allowed(&d, &ops[i], WIN_LEN, va, w.mw->rkey);
 			continue;
@@ -366,6 +406,8 @@ static void test_a4b(const void *arg)
 	for (unsigned int i = 0; i < ARRAY_SIZE(ops); i++) {
 		const struct op *op = &ops[i];
 
+		if (!op_exists(op))
+			continue;
 		d.o.access = RIGHTS_ALL & ~op->right;
 		win_reconnect(&d, &w);
 		op_invalid(&d, op, 100, win_va(&d, &w), w.mw->rkey);
@@ -388,32 +430,34 @@ static void test_a4b(const void *arg)
  * @va: first byte; relative to the window's, or
  * @absolute: not
  * @len: bytes
+ * @qps: not on RC only
  */
 struct range_row {
 	const char *name;
 	uint64_t va;
 	bool absolute;
 	size_t len;
+	bool qps;
 };
 
 static const struct range_row range_rows[] = {
-	{ "the byte before", -1, false, 1 },
-	{ "begins one byte early", -1, false, 10 },
-	{ "begins one byte early, several packets", -1, false, WIN_LEN },
-	{ "the byte behind", WIN_LEN, false, 1 },
-	{ "ends one byte late", WIN_LEN - 9, false, 10 },
-	{ "ends one byte late, several packets", 0, false, WIN_LEN + 1 },
-	{ "runs over the end in a later packet", 2000, false, WIN_LEN },
-	{ "runs far over the end", WIN_LEN - 1, false, 20000 },
-	{ "start of the MR", -WIN_OFF, false, 100 },
-	{ "the whole MR", -WIN_OFF, false, DUO_LEN },
-	{ "end of the MR", DUO_LEN - WIN_OFF - 100, false, 100 },
-	{ "behind the MR", DUO_LEN, false, 100 },
-	{ "far away", 1ULL << 40, false, 1 },
-	{ "last byte there is", -1, true, 1 },
-	{ "wraps to address 0", -8, true, 8 + 1 },
-	{ "wraps into a zero-based window", -8, true, 100 },
-	{ "wraps, several packets", -5000, true, 10000 },
+	{ "the byte before", -1, false, 1, false },
+	{ "begins one byte early", -1, false, 10, false },
+	{ "begins one byte early, several packets", -1, false, WIN_LEN, true },
+	{ "the byte behind", WIN_LEN, false, 1, false },
+	{ "ends one byte late", WIN_LEN - 9, false, 10, true },
+	{ "ends one byte late, several packets", 0, false, WIN_LEN + 1, false },
+	{ "runs over the end in a later packet", 2000, false, WIN_LEN, true },
+	{ "runs far over the end", WIN_LEN - 1, false, 20000, false },
+	{ "start of the MR", -WIN_OFF, false, 100, false },
+	{ "the whole MR", -WIN_OFF, false, DUO_LEN, false },
+	{ "end of the MR", DUO_LEN - WIN_OFF - 100, false, 100, false },
+	{ "behind the MR", DUO_LEN, false, 100, false },
+	{ "far away", 1ULL << 40, false, 1, false },
+	{ "last byte there is", -1, true, 1, false },
+	{ "wraps to address 0", -8, true, 8 + 1, false },
+	{ "wraps into a zero-based window", -8, true, 100, false },
+	{ "wraps, several packets", -5000, true, 10000, false },
 };
 
 struct range_case {
@@ -433,6 +477,8 @@ static void test_a5(const void *arg)
 	for (unsigned int i = 0; i < NUM_RW_OPS; i++) {
 		uint64_t va = row->va;
 
+		if (!op_exists(&ops[i]))
+			continue;
 		if (!row->absolute)
 			va += win_va(&d, &w);
 		op_refused(&d, &ops[i], row->len, va, w.mw->rkey,
@@ -581,6 +627,8 @@ static void test_ranges(const void *arg)
 			 IBV_WC_SUCCESS);
 		CHECK(!memcmp(shadow, d.mem.addr, DUO_LEN),
 		      "WRITE of %zu at %zu", len, off);
+		if (d.p.type == IBV_QPT_UC)
+			continue;
 		fill_pattern(d.buf.addr, DUO_LEN, i + 7);
 		CHECK_EQ(ep_read(&d.p, &d.buf, len, va, w.mw->rkey),
 			 IBV_WC_SUCCESS);
@@ -604,33 +652,40 @@ static void list_ranges(void)
 		rc->access = RIGHTS_ALL | (i & 1 ? IBV_ACCESS_ZERO_BASED : 0);
 		pane_test(V_TYPES, test_a5, rc, "A5 range: %s%s",
 			  rc->row->name, i & 1 ? ", zero-based" : "");
+		if (rc->row->qps)
+			pane_test(V_TYPES | V_UC | V_XRC, test_a5, rc,
+				  "A5 range: %s%s", rc->row->name,
+				  i & 1 ? ", zero-based" : "");
 	}
 }
 
 static void list(void)
 {
-	pane_test(V_APIS | V_PATHS, test_a1, NULL,
+	pane_test(V_APIS | V_PATHS | V_QPS, test_a1, NULL,
 		  "A1 length 0 needs neither key nor address");
 	for (unsigned int i = 0; i < ARRAY_SIZE(key_rows); i++)
-		pane_test(V_TYPES, test_a2, &key_rows[i], "A2 key: %s",
-			  key_rows[i].name);
-	pane_test(0, test_a2_mr_key, NULL, "A2 key: of the MR");
+		pane_test(V_TYPES | V_QPS, test_a2, &key_rows[i],
+			  "A2 key: %s", key_rows[i].name);
+	pane_test(V_QPS, test_a2_mr_key, NULL, "A2 key: of the MR");
 	pane_test(V_TYPES, test_no_local_key, NULL,
 		  "A2 key: no local key to its owner");
 	for (unsigned int i = 0; i < ARRAY_SIZE(rights_rows); i++)
-		pane_test(V_TYPES, test_a4, &rights_rows[i], "A4 rights: %s",
-			  rights_rows[i].name);
-	pane_test(V_TYPES | V_PATHS, test_a4b, NULL,
+		pane_test(V_TYPES | V_QPS, test_a4, &rights_rows[i],
+			  "A4 rights: %s", rights_rows[i].name);
+	pane_test(V_TYPES | V_PATHS | V_QPS, test_a4b, NULL,
 		  "A4b operation not enabled in the QP");
 	list_ranges();
-	pane_test(V_TYPES, test_a5_atomic, NULL,
+	pane_test(V_TYPES | V_RC | V_XRC, test_a5_atomic, NULL,
 		  "A5 range: atomic over the end");
 	pane_test(V_TYPES | V_APIS | V_PATHS, test_ranges, NULL,
 		  "A5 A6 range: what is inside, and nothing around it");
-	pane_test(V_TYPES, test_a7, NULL, "A7 atomic not aligned");
-	pane_test(V_TYPES, test_a7_zero_based, NULL,
+	pane_test(V_T1 | V_T2B | V_UC | V_XRC, test_ranges, NULL,
+		  "A5 A6 range: what is inside, and nothing around it");
+	pane_test(V_TYPES | V_RC | V_XRC, test_a7, NULL,
+		  "A7 atomic not aligned");
+	pane_test(V_TYPES | V_RC | V_XRC, test_a7_zero_based, NULL,
 		  "A7 atomic not aligned: zero-based window");
-	pane_test(V_TYPES | V_APIS, test_atomics, NULL,
+	pane_test(V_TYPES | V_APIS | V_RC | V_XRC, test_atomics, NULL,
 		  "atomics through a window");
 }
 

@@ -247,7 +247,7 @@ static void test_send_inv_refused(const void *arg)
 		 IBV_WC_REM_ACCESS_ERR);
 	CHECK_WC(c.d.o.rcq, RECV_ID, IBV_WC_REM_INV_REQ_ERR, &wc);
 	CHECK(!(wc.wc_flags & IBV_WC_WITH_INV), "flags %#x", wc.wc_flags);
-	CHECK_EQ(ep_state(&c.d.o), IBV_QPS_ERR);
+	CHECK_EQ(ep_recv_state(&c.d.o), IBV_QPS_ERR);
 	CHECK_EQ(ep_state(&c.d.p), IBV_QPS_ERR);
 	CHECK_EQ(counter_read(&c.d.own, "inv_refused"), refused + 1);
 	CHECK_EQ(counter_read(&c.d.own, "mw_invalidated"), done);
@@ -267,8 +267,7 @@ static void check_free(struct duo *d, struct ibv_mw *mw, uint32_t key)
 	CHECK_EQ(duo_probe(d, win_va(d), key), IBV_WC_REM_ACCESS_ERR);
 	CHECK_EQ(ep_state(&d->o), IBV_QPS_RTS);
 	win_bind(d, &d->o, mw);
-	CHECK_EQ(ep_read(&d->p, &d->buf, WIN_LEN, win_va(d), mw->rkey),
-		 IBV_WC_SUCCESS);
+	duo_check_access(d, &d->p, win_va(d), mw->rkey, WIN_OFF, WIN_LEN);
 	CHECK_EQ(ep_write(&d->p, &d->buf, 1, win_va(d), key),
 		 IBV_WC_REM_ACCESS_ERR);
 }
@@ -429,6 +428,37 @@ static void test_send_inv_too_long(const void *arg)
 	duo_close(&d);
 }
 
+/* UC has no such packet; nor has a QP that is asked to be able to send one */
+static void test_send_inv_uc(const void *arg)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.cap = { .max_send_wr = 4, .max_send_sge = 1 },
+		.qp_type = IBV_QPT_UC,
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND_WITH_INV,
+	};
+	struct ibv_mw *mw;
+	struct req req;
+	struct duo d;
+
+	duo_open(&d);
+	mw = mw_open(d.own.pd, IBV_MW_TYPE_2);
+	win_bind(&d, &d.o, mw);
+	req = send_inv(&d.buf, SEND_LEN, mw->rkey);
+	CHECK_EQ(ep_post(&d.p, &req, 1), EINVAL);
+	CHECK_EQ(ep_state(&d.p), IBV_QPS_RTS);
+	duo_check_access(&d, &d.p, win_va(&d), mw->rkey, WIN_OFF, WIN_LEN);
+	init.pd = d.own.pd;
+	init.send_cq = d.o.scq;
+	init.recv_cq = d.o.rcq;
+	errno = 0;
+	CHECK(!ibv_create_qp_ex(d.own.ctx, &init), "created");
+	CHECK_EQ(errno, EOPNOTSUPP);
+	mw_close(mw);
+	duo_close(&d);
+}
+
 /* ---- states and flags ------------------------------------------------ */
 
 static void test_flushed(const void *arg)
@@ -501,28 +531,37 @@ static void test_flushes(const void *arg)
 
 static void list(void)
 {
-	pane_test(V_T2 | V_APIS | V_PATHS, test_local_inv, NULL,
+	pane_test(V_T2 | V_APIS | V_PATHS | V_QPS, test_local_inv, NULL,
 		  "LOCAL_INV: bound on its QP");
 	for (unsigned int i = 0; i < ARRAY_SIZE(inval_rows); i++)
-		pane_test(V_T2, test_local_inv_refused, &inval_rows[i],
+		pane_test(V_T2 | V_QPS, test_local_inv_refused, &inval_rows[i],
 			  "LOCAL_INV refused: %s", inval_rows[i].name);
 	for (unsigned int i = 0; i < ARRAY_SIZE(send_rows); i++)
-		pane_test(V_T2 | V_APIS | V_PATHS, test_send_inv, &send_rows[i],
+		pane_test(V_T2 | V_APIS | V_PATHS | V_RC | V_XRC,
+			  test_send_inv, &send_rows[i],
 			  "SEND_WITH_INV: bound on its QP, %s",
 			  send_rows[i].name);
 	pane_test(0, test_send_inv_cq_ex, NULL,
 		  "SEND_WITH_INV: read from an extended CQ");
-	for (unsigned int i = 0; i < ARRAY_SIZE(inval_rows); i++)
-		pane_test(V_T2, test_send_inv_refused, &inval_rows[i],
+	for (unsigned int i = 0; i < ARRAY_SIZE(inval_rows); i++) {
+		/* which QP's windows XRC reaches is in pane_mw_xrc */
+		bool xrc = inval_rows[i].aim != aim_other_qp;
+
+		pane_test(V_T2 | V_RC | (xrc ? V_XRC : 0),
+			  test_send_inv_refused, &inval_rows[i],
 			  "SEND_WITH_INV refused: %s", inval_rows[i].name);
-	pane_test(V_APIS, test_no_inv_flag, NULL,
+	}
+	pane_test(V_APIS | V_UC, test_send_inv_uc, NULL,
+		  "SEND_WITH_INV refused at post");
+	pane_test(V_APIS | V_QPS, test_no_inv_flag, NULL,
 		  "other sends have no IBV_WC_WITH_INV");
-	pane_test(0, test_send_inv_too_long, NULL,
+	pane_test(V_RC | V_XRC, test_send_inv_too_long, NULL,
 		  "SEND_WITH_INV too long for its receive");
-	pane_test(V_APIS, test_flushed, NULL, "LOCAL_INV in ERR: flushed");
-	pane_test(V_APIS, test_inline_refused, NULL,
+	pane_test(V_APIS | V_QPS, test_flushed, NULL,
+		  "LOCAL_INV in ERR: flushed");
+	pane_test(V_APIS | V_QPS, test_inline_refused, NULL,
 		  "LOCAL_INV: INLINE refused, FENCE not");
-	pane_test(V_APIS, test_flushes, NULL,
+	pane_test(V_APIS | V_QPS, test_flushes, NULL,
 		  "failed LOCAL_INV: what follows is flushed");
 }
 

@@ -489,14 +489,15 @@ static void test_removed(const void *arg)
 
 static void list(void)
 {
-	pane_test(V_TYPES, test_dereg, NULL,
+	pane_test(V_TYPES | V_QPS, test_dereg, NULL,
 		  "dereg_mr with a bound window: EBUSY");
 	for (unsigned int i = 0; i < ARRAY_SIZE(rereg_rows); i++)
 		pane_test(V_TYPES, test_rereg, &rereg_rows[i],
 			  "rereg_mr of %s with a bound window: EBUSY",
 			  rereg_rows[i].name);
-	pane_test(V_TYPES, test_dealloc_bound, NULL, "dealloc_mw, bound");
-	pane_test(V_TYPES, test_dealloc_qp_err, NULL,
+	pane_test(V_TYPES | V_QPS, test_dealloc_bound, NULL,
+		  "dealloc_mw, bound");
+	pane_test(V_TYPES | V_QPS, test_dealloc_qp_err, NULL,
 		  "dealloc_mw, bound on a QP in ERR");
 	pane_test(V_TYPES, test_dealloc_pd, NULL,
 		  "dealloc_pd with a window: EBUSY");
@@ -505,7 +506,7 @@ static void list(void)
 	pane_test(V_PATHS, test_killed, NULL,
 		  "process killed with bound windows");
 	for (unsigned int i = 0; i < ARRAY_SIZE(removals); i++)
-		pane_test(0, test_removed, &removals[i],
+		pane_test(V_RC | V_XRC, test_removed, &removals[i],
 			  "device gone with bound windows: %s",
 			  removals[i].name);
 }

@@ -391,11 +391,9 @@ static void test_call_refused(const void *arg)
 	b = bind_call(&h);
 	b.flags |= 1 << 30;
 	CHECK_EQ(bind_post(&h, &b), EINVAL);
-	for (unsigned int i = 0; i < 2; i++) {
-		b = bind_call(&h);
-		b.reserved[i] = 1;
-		CHECK_EQ(bind_post(&h, &b), EINVAL);
-	}
+	b = bind_call(&h);
+	b.reserved = 1;
+	CHECK_EQ(bind_post(&h, &b), EINVAL);
 	/* another context's QP, none, one out of range */
 	b = bind_call(&h);
 	b.qp_num = h.victim.d.o.qp->qp_num;

@@ -26,6 +26,7 @@
  * @o: QP that the stream comes to
  * @o2: owner's other QP, connected to nobody; what it does races with @o
  * @mem: memory
+ * @open: another registration of it, which is open to the network
  * @mw: window over all of it
  * @s: the stream
  * @shadow: copy of the memory when the right had ended
@@ -34,6 +35,7 @@ struct race {
 	struct node own;
 	struct endpoint o, o2;
 	struct region mem;
+	struct ibv_mr *open;
 	struct ibv_mw *mw;
 	struct stream s;
 	uint8_t shadow[WIN_LEN];
@@ -124,6 +126,13 @@ static void by_dealloc(struct race *r)
 	r->mw = NULL;
 }
 
+/* No window, but the guarantee is the same */
+static void by_dereg(struct race *r)
+{
+	CHECK_OK(ibv_dereg_mr(r->open));
+	r->open = NULL;
+}
+
 static void by_destroy(struct race *r)
 {
 	CHECK_OK(ibv_destroy_qp(r->o.qp));
@@ -146,16 +155,16 @@ static const struct revocation revocations[] = {
 	{ "unbind", V_T1, by_unbind, false, 0 },
 	{ "rebind", V_T1, by_rebind, false, 0 },
 	{ "dealloc_mw", V_T1 | V_T2B, by_dealloc, false, 0 },
+	{ "dereg_mr", V_T1, by_dereg, false, 0 },
 	{ "destroy_qp", V_T2B, by_destroy, true, 0 },
 	{ "RESET", V_T2B, by_reset, true, 0 },
 };
 
 /* ---- rounds ---------------------------------------------------------- */
 
-static void race_open(struct race *r)
+/* All but the stream */
+static void owner_open(struct race *r)
 {
-	memset(r, 0, sizeof(*r));
-	stream_open(&r->s);
 	node_open_owner(&r->own);
 	ep_open(&r->o, &r->own, r->own.pd);
 	ep_open(&r->o2, &r->own, r->own.pd);
@@ -166,9 +175,15 @@ static void race_open(struct race *r)
 	memset(r->mem.addr, 0, WIN_LEN);
 }
 
-static void race_close(struct race *r)
+static void race_open(struct race *r)
 {
-	stream_close(&r->s);
+	memset(r, 0, sizeof(*r));
+	stream_open(&r->s);
+	owner_open(r);
+}
+
+static void owner_close(struct race *r)
+{
 	if (r->mw)
 		mw_close(r->mw);
 	region_close(&r->mem);
@@ -177,6 +192,12 @@ static void race_close(struct race *r)
 	ep_close(&r->o);
 	ep_close(&r->o2);
 	node_close(&r->own);
+}
+
+static void race_close(struct race *r)
+{
+	stream_close(&r->s);
+	owner_close(r);
 }
 
 /* Bytes that differ from place to place, none of them the secret */
@@ -207,8 +228,15 @@ static void round_begin(struct race *r, const struct race_row *row,
 	stream_connect(&r->s, &r->o);
 	if (row->how->inv_at)
 		CHECK_OK(ep_post_recv(&r->o, STREAM_INV_ID, NULL, 0, 0));
-	mw_bind(&r->o, r->mw, &r->mem, 0, WIN_LEN, RIGHTS_ALL);
-	order.rkey = r->mw->rkey;
+	if (row->how->revoke == by_dereg) {
+		r->open = ibv_reg_mr(r->own.pd, r->mem.addr, WIN_LEN,
+				     MR_BINDABLE | RIGHTS_ALL);
+		CHECK(r->open, "%s", strerror(errno));
+		order.rkey = r->open->rkey;
+	} else {
+		mw_bind(&r->o, r->mw, &r->mem, 0, WIN_LEN, RIGHTS_ALL);
+		order.rkey = r->mw->rkey;
+	}
 	stream_start(&r->s, &order);
 	if (row->how->inv_at)
 		return;
@@ -259,6 +287,105 @@ static void test_race(const void *arg)
 			round_write(&r, row->how);
 	}
 	race_close(&r);
+}
+
+/* ---- several peers --------------------------------------------------- */
+
+#define NUM_PEERS	4
+
+/**
+ * struct crowd - several peers with one window of type 1
+ * @r: what there is of it but the peers; its own stream is not used
+ * @o: owner's ends
+ * @s: the streams
+ */
+struct crowd {
+	struct race r;
+	struct endpoint o[NUM_PEERS];
+	struct stream s[NUM_PEERS];
+};
+
+static const enum ibv_wr_opcode crowd_opcodes[NUM_PEERS] = {
+	IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD,
+	IBV_WR_RDMA_WRITE,
+};
+
+static void crowd_open(struct crowd *c)
+{
+	memset(c, 0, sizeof(*c));
+	owner_open(&c->r);
+	for (unsigned int i = 0; i < NUM_PEERS; i++) {
+		stream_open(&c->s[i]);
+		ep_open(&c->o[i], &c->r.own, c->r.own.pd);
+		c->o[i].mtu = c->r.own.mtu;
+		/* so small that no atomic makes the secret of it */
+		fill_random(c->s[i].sh->buf, STREAM_BUF, i);
+		for (unsigned int j = 0; j < STREAM_BUF; j++)
+			c->s[i].sh->buf[j] &= 0x3f;
+	}
+}
+
+static void crowd_close(struct crowd *c)
+{
+	for (unsigned int i = 0; i < NUM_PEERS; i++) {
+		stream_close(&c->s[i]);
+		ep_close(&c->o[i]);
+	}
+	owner_close(&c->r);
+}
+
+static void crowd_start(struct crowd *c, unsigned int round)
+{
+	struct stream_order order = {
+		.va = region_at(&c->r.mem, 0),
+		.len = WIN_LEN,
+	};
+
+	if (!c->r.mw)
+		c->r.mw = mw_open(c->r.own.pd, IBV_MW_TYPE_1);
+	memset(c->r.mem.addr, 0, WIN_LEN);
+	mw_bind(&c->r.o2, c->r.mw, &c->r.mem, 0, WIN_LEN, RIGHTS_ALL);
+	order.rkey = c->r.mw->rkey;
+	for (unsigned int i = 0; i < NUM_PEERS; i++) {
+		order.opcode = crowd_opcodes[i];
+		order.seed = round * NUM_PEERS + i;
+		stream_connect(&c->s[i], &c->o[i]);
+		stream_start(&c->s[i], &order);
+	}
+	for (unsigned int i = 0; i < NUM_PEERS; i++)
+		stream_flowing(&c->s[i], 1);
+	pause_some(round, 20000);
+}
+
+/*
+ * When the end is visible the memory is filled with the secret: nobody writes
+ * there any more, and nobody has read it.
+ */
+static void crowd_round(struct crowd *c, const struct revocation *how)
+{
+	how->revoke(&c->r);
+	memset(c->r.mem.addr, SECRET, WIN_LEN);
+	for (unsigned int i = 0; i < NUM_PEERS; i++)
+		CHECK_EQ(stream_join(&c->s[i]), IBV_WC_REM_ACCESS_ERR);
+	for (unsigned int i = 0; i < WIN_LEN; i++)
+		CHECK(c->r.mem.addr[i] == SECRET, "written after the end");
+	for (unsigned int i = 0; i < NUM_PEERS; i++)
+		CHECK(!memchr(c->s[i].sh->buf, SECRET, STREAM_BUF),
+		      "read after the end");
+}
+
+static void test_crowd(const void *arg)
+{
+	/* with so many processes each takes its time */
+	unsigned int rounds = race_rounds() / 8;
+	static struct crowd c;
+
+	crowd_open(&c);
+	for (unsigned int i = 0; i < rounds; i++) {
+		crowd_start(&c, i);
+		crowd_round(&c, arg);
+	}
+	crowd_close(&c);
 }
 
 /* ---- the same key, another binding ----------------------------------- */
@@ -419,6 +546,15 @@ static void list(void)
 				  "revocation: %s against %s", how->name,
 				  opcode_names[j]);
 		}
+	for (unsigned int i = 0; i < ARRAY_SIZE(revocations); i++) {
+		const struct revocation *how = &revocations[i];
+
+		if (how->revoke == by_unbind || how->revoke == by_rebind ||
+		    how->revoke == by_dealloc)
+			pane_test(V_T1, test_crowd, how,
+				  "revocation: %s against several peers",
+				  how->name);
+	}
 	for (unsigned int i = 0; i < 2; i++)
 		pane_test(V_PATHS, test_same_key, &opcodes[i],
 			  "A6 %s: not carried on by the same key",

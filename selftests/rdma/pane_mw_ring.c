@@ -315,6 +315,88 @@ static void test_random(const void *arg)
 	hostile_close(&h);
 }
 
+/* ---- beside honest processes ----------------------------------------- */
+
+#define BESIDE_ROUNDS	400
+
+static __attribute__((noreturn)) void hostile_run(unsigned int *turns)
+{
+	struct hostile h;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	hostile_open(&h);
+	srandom(21);
+	for (;;) {
+		pane_more_time();
+		random_round(&h);
+		__atomic_add_fetch(turns, 1, __ATOMIC_RELEASE);
+	}
+}
+
+/* What an honest program does */
+static void honest_round(struct duo *d, struct ibv_mw *mw[2])
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		mw_bind(&d->o, mw[i], &d->mem, WIN_OFF, WIN_LEN, RIGHTS_RW);
+		duo_check_access(d, &d->p, region_at(&d->mem, WIN_OFF),
+				 mw[i]->rkey, WIN_OFF, WIN_LEN);
+		mw_unbind(&d->o, mw[i]);
+	}
+}
+
+static void honest_open(struct duo *d, struct ibv_mw *mw[2])
+{
+	duo_open(d);
+	mw[0] = mw_open(d->own.pd, IBV_MW_TYPE_1);
+	mw[1] = mw_open(d->own.pd, IBV_MW_TYPE_2);
+}
+
+static void honest_close(struct duo *d, struct ibv_mw *mw[2])
+{
+	mw_close(mw[0]);
+	mw_close(mw[1]);
+	duo_close(d);
+}
+
+/*
+ * All the time a process uses the device as it should, while another does not,
+ * until that is killed; and one that comes later finds the device as ever
+ */
+static void test_beside(const void *arg)
+{
+	unsigned int *turns, num = 0, rounds = pane_rounds(BESIDE_ROUNDS);
+	struct ibv_mw *mw[2];
+	struct duo d;
+	int status;
+	pid_t pid;
+
+	turns = mmap(NULL, sizeof(*turns), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(turns != MAP_FAILED, "%s", strerror(errno));
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0, "%s", strerror(errno));
+	if (!pid)
+		hostile_run(turns);
+	honest_open(&d, mw);
+	__atomic_store_n(turns, 0, __ATOMIC_RELEASE);
+	while (num < rounds ||
+	       __atomic_load_n(turns, __ATOMIC_ACQUIRE) < rounds) {
+		CHECK(!waitpid(pid, &status, WNOHANG), "status %#x", status);
+		honest_round(&d, mw);
+		num++;
+	}
+	ksft_print_msg("%u honest rounds beside %u others\n", num, *turns);
+	CHECK(!kill(pid, SIGKILL), "%s", strerror(errno));
+	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status),
+	      "status %#x", status);
+	honest_round(&d, mw);
+	honest_close(&d, mw);
+	honest_open(&d, mw);
+	honest_round(&d, mw);
+	honest_close(&d, mw);
+}
+
 /* ---- mappings -------------------------------------------------------- */
 
 /* Rings of others, and completions, which only the kernel writes */
@@ -346,6 +428,8 @@ static void list(void)
 	pane_test(0, test_rewrite, NULL,
 		  "own ring: requests rewritten while they are read");
 	pane_test(0, test_random, NULL, "own ring: anything");
+	pane_test(0, test_beside, NULL,
+		  "own ring: anything, beside a process that behaves");
 	pane_test(0, test_mmap, NULL, "own ring: mappings");
 }
 

@@ -13,7 +13,7 @@
 #include "../kselftest.h"
 #include "pane_util.h"
 
-#define ROUNDS		1000
+#define ROUNDS		5000
 #define NUM_WINDOWS	4	/* of each type */
 
 /**
@@ -123,6 +123,21 @@ static void work_unbind(struct worker *w, unsigned int i)
 		mw_tell(w, i, mw.rkey);
 }
 
+/* The QP goes with what is bound on it, and another takes its place */
+static void work_reset(struct worker *w, unsigned int i)
+{
+	if (i & 1) {
+		ep_reconnect(&w->o, &w->p);
+		return;
+	}
+	CHECK_OK(ibv_destroy_qp(w->o.qp));
+	ep_drain(&w->o);
+	ep_make_qp(&w->o);
+	ep_modify(&w->p, IBV_QPS_RESET);
+	ep_drain(&w->p);
+	ep_connect(&w->o, &w->p);
+}
+
 /* Memory that is registered no more is not to be written: see main's check */
 static void work_access(struct worker *w, unsigned int i)
 {
@@ -142,16 +157,18 @@ static void *worker_run(void *arg)
 	for (unsigned int n = 0; n < w->s->rounds; n++) {
 		unsigned int i = rand_r(&w->seed) % (2 * NUM_WINDOWS);
 
-		switch (rand_r(&w->seed) % 4) {
-		case 0:
-		case 1:
+		switch (rand_r(&w->seed) % 8) {
+		case 0 ... 3:
 			work_bind(w, i);
 			break;
-		case 2:
+		case 4 ... 5:
 			work_unbind(w, i);
 			break;
-		case 3:
+		case 6:
 			work_access(w, i);
+			break;
+		case 7:
+			work_reset(w, i);
 			break;
 		}
 	}
@@ -234,6 +251,8 @@ static void test_stress(const void *arg)
 	for (unsigned int i = 0; i < ARRAY_SIZE(w); i++)
 		CHECK_OK(pthread_create(&w[i].thread, NULL, worker_run, &w[i]));
 	for (unsigned int i = 0; i < s.rounds; i++) {
+		if (i % 1000 == 0)
+			pane_more_time();
 		gone += region_cycle(&s);
 		if (i % 4 == 0)
 			window_cycle(&s, mw, i / 4 % (2 * NUM_WINDOWS));
@@ -243,15 +262,15 @@ static void test_stress(const void *arg)
 		duo_unlink(&w[i].o, &w[i].p);
 		good += w[i].good;
 	}
-	ksft_print_msg("%u requests accepted, region deregistered %u times\n",
-		       good, gone);
+	ksft_print_msg("%zu rounds, %u requests accepted, region deregistered %u times\n",
+		       s.rounds * ARRAY_SIZE(w), good, gone);
 	stress_close(&s, mw);
 }
 
 static void list(void)
 {
 	pane_test(V_PATHS, test_stress, NULL,
-		  "bind, invalidate, dereg_mr, dealloc_mw at the same time");
+		  "bind, invalidate, dereg_mr, dealloc_mw, QPs reset and destroyed, at once");
 }
 
 int main(int argc, char **argv)

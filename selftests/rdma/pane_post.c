@@ -72,12 +72,15 @@ static int post_list(struct endpoint *ep, const struct req *reqs,
 	for (unsigned int i = 0; i < num; i++) {
 		fill_send_wr(&wrs[i], &sges[i], &reqs[i]);
 		wrs[i].next = i + 1 < num ? &wrs[i + 1] : NULL;
+		wrs[i].qp_type.xrc.remote_srqn = ep->remote_srqn;
 	}
 	return ibv_post_send(ep->qp, wrs, &bad);
 }
 
-static void build_wr(struct ibv_qp_ex *qpx, const struct req *r)
+static void build_wr(struct endpoint *ep, const struct req *r)
 {
+	struct ibv_qp_ex *qpx = ep->qpx;
+
 	qpx->wr_id = r->id;
 	qpx->wr_flags = r->flags;
 	/* said by the setter of the data, where there is one */
@@ -119,6 +122,8 @@ static void build_wr(struct ibv_qp_ex *qpx, const struct req *r)
 	default:
 		CHECK(false, "opcode %d", r->opcode);
 	}
+	if (ep->tgt)
+		ibv_wr_set_xrc_srqn(qpx, ep->remote_srqn);
 	if (r->flags & IBV_SEND_INLINE)
 		ibv_wr_set_inline_data(qpx, r->addr, r->len);
 	else if (r->addr)
@@ -130,7 +135,7 @@ static int post_batch(struct endpoint *ep, const struct req *reqs,
 {
 	ibv_wr_start(ep->qpx);
 	for (unsigned int i = 0; i < num; i++)
-		build_wr(ep->qpx, &reqs[i]);
+		build_wr(ep, &reqs[i]);
 	return ibv_wr_complete(ep->qpx);
 }
 
@@ -155,6 +160,8 @@ int ep_post_recv(struct endpoint *ep, uint64_t id, void *addr, uint32_t len,
 		.num_sge = addr ? 1 : 0,
 	};
 
+	if (ep->srq)
+		return ibv_post_srq_recv(ep->srq, &wr, &bad);
 	return ibv_post_recv(ep->qp, &wr, &bad);
 }
 
@@ -241,17 +248,30 @@ void cq_expect(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status,
 	      ibv_wc_status_str(status));
 }
 
+static bool req_is_local(const struct req *req)
+{
+	return req->opcode == IBV_WR_LOCAL_INV || req->opcode == IBV_WR_BIND_MW;
+}
+
 enum ibv_wc_status ep_do(struct endpoint *ep, struct req req)
 {
+	bool silent = ep->type == IBV_QPT_UC && !req_is_local(&req);
+	uint64_t dropped = 0;
 	struct ibv_wc wc;
 
+	if (silent)
+		dropped = counter_read(ep->remote->node, "rx_uc_dropped");
 	req.flags |= IBV_SEND_SIGNALED;
 	req.id = 0xd0d0;
 	CHECK_OK(ep_post(ep, &req, 1));
 	cq_wait(ep->scq, &wc);
 	CHECK_EQ(wc.wr_id, req.id);
 	CHECK_EQ(wc.qp_num, ep->qp->qp_num);
-	return wc.status;
+	if (!silent || wc.status != IBV_WC_SUCCESS)
+		return wc.status;
+	ep_arrived(ep);
+	return counter_read(ep->remote->node, "rx_uc_dropped") == dropped ?
+	       IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
 }
 
 /* Until the event has come; those before it are of no interest */

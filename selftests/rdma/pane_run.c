@@ -30,17 +30,31 @@ static const char *only;
 
 /* ---- the list -------------------------------------------------------- */
 
+static const char *qp_name(enum ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_UC:
+		return "UC";
+	case IBV_QPT_XRC_SEND:
+		return "XRC";
+	default:
+		return "RC";
+	}
+}
+
 /* What a variant adds to the name */
 static void name_variant(struct test *t, unsigned int variants)
 {
 	char type[] = "type 2A";
-	const char *parts[3];
+	const char *parts[4];
 	unsigned int num = 0;
 
 	type[6] = t->cfg.mw2;
 	if (variants & V_TYPES)
 		parts[num++] = t->cfg.mw_type == IBV_MW_TYPE_1 ? "type 1" :
 								 type;
+	if (variants & V_QPS)
+		parts[num++] = qp_name(t->cfg.qp_type);
 	if (variants & V_APIS)
 		parts[num++] = t->cfg.wr_api ? "ibv_wr" : "ibv_post";
 	if (variants & V_PATHS)
@@ -94,19 +108,27 @@ void pane_test(unsigned int variants, pane_test_fn run, const void *arg,
 	vsnprintf(text, sizeof(text), name, args);
 	va_end(args);
 
-	for (unsigned int i = 0; i < 3 * 2 * 2; i++) {
+	for (unsigned int i = 0; i < 3 * 2 * 2 * 3; i++) {
 		static const unsigned int types[] = { V_T1, V_T2A, V_T2B };
-		unsigned int type = types[i % 3];
-		bool wr = i / 3 & 1, loop = i / 6;
+		static const unsigned int qps[] = { V_RC, V_UC, V_XRC };
+		static const enum ibv_qp_type qp_types[] = {
+			IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_XRC_SEND,
+		};
+		unsigned int type = types[i % 3], qp = i / 12;
+		bool wr = i / 3 & 1, loop = i / 6 & 1;
 
+		/* would be many, and say little */
+		if (qps[qp] != V_RC && loop)
+			continue;
 		if (!variant_wanted(variants, V_TYPES, type) ||
+		    !variant_wanted(variants, V_QPS, qps[qp]) ||
 		    !variant_wanted(variants, V_APIS, wr ? V_WR : V_POST) ||
 		    !variant_wanted(variants, V_PATHS, loop ? V_LOOP : V_PAIR))
 			continue;
 		t.cfg = (struct pane_config) {
 			.mw_type = type == V_T1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2,
 			.mw2 = type == V_T2A ? 'A' : 'B',
-			.qp_type = IBV_QPT_RC,
+			.qp_type = qp_types[qp],
 			.wr_api = wr,
 			.loopback = loop,
 		};
@@ -118,17 +140,29 @@ void pane_test(unsigned int variants, pane_test_fn run, const void *arg,
 
 /* ---- time ------------------------------------------------------------ */
 
+/* Does the kernel check itself at each step? What is done often takes long */
+bool pane_kernel_checks(void)
+{
+	return !access("/sys/kernel/debug/kmemleak", F_OK);
+}
+
 bool pane_is_slow(void)
 {
 	const char *slow = getenv("KSFT_MACHINE_SLOW");
 
-	return slow && !strcmp(slow, "yes");
+	return (slow && !strcmp(slow, "yes")) || pane_kernel_checks();
 }
 
 /* How often to do what is done many times */
 unsigned int pane_rounds(unsigned int rounds)
 {
 	return pane_is_slow() ? rounds / 20 + 1 : rounds;
+}
+
+/* Likewise, for what does not take long unless the kernel checks itself */
+unsigned int pane_rounds_cheap(unsigned int rounds)
+{
+	return pane_kernel_checks() ? pane_rounds(rounds) : rounds;
 }
 
 /* For things that happen at once unless something is broken */

@@ -15,7 +15,8 @@
 
 /*
  * In which variants a test is run: the product of the groups it names. A group
- * that it does not name has its first member and is not part of the name.
+ * that it does not name has its first member and is not part of the name. Other
+ * transports than RC are not combined with V_LOOP.
  */
 enum pane_variants {
 	V_T1	= 1 << 0,	/* type 1 windows */
@@ -25,17 +26,21 @@ enum pane_variants {
 	V_WR	= 1 << 4,	/* the ibv_wr_ functions */
 	V_PAIR	= 1 << 5,	/* two devices on one link */
 	V_LOOP	= 1 << 6,	/* one device talks to itself */
+	V_RC	= 1 << 7,	/* transport of the endpoints */
+	V_UC	= 1 << 8,
+	V_XRC	= 1 << 9,
 	V_T2	= V_T2A | V_T2B,
 	V_TYPES	= V_T1 | V_T2,
 	V_APIS	= V_POST | V_WR,
 	V_PATHS	= V_PAIR | V_LOOP,
+	V_QPS	= V_RC | V_UC | V_XRC,
 };
 
 /**
  * struct pane_config - the variant that is being run
  * @mw_type: of the windows
  * @mw2: 'A' or 'B', what type 2 windows are
- * @qp_type: of the queue pairs; there is only one so far
+ * @qp_type: of the queue pairs that send: RC, UC or XRC_SEND
  * @wr_api: post by the ibv_wr_ functions
  * @loopback: the peer is on the owner's device
  */
@@ -60,8 +65,10 @@ void pane_fail(const char *file, int line, const char *fmt, ...)
 void pane_skip(const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 1, 2)));
 
+bool pane_kernel_checks(void);
 bool pane_is_slow(void);
 unsigned int pane_rounds(unsigned int rounds);
+unsigned int pane_rounds_cheap(unsigned int rounds);
 int pane_deadline_ms(void);
 void pane_more_time(void);
 

@@ -120,9 +120,11 @@ static void peer_wait(struct peer *p, struct ibv_wc *wc)
 	bool *abort = &p->sh->abort;
 	struct spin spin = {};
 
-	while (!ibv_poll_cq(p->ep.scq, 1, wc)) {
+	for (;;) {
 		if (__atomic_exchange_n(abort, false, __ATOMIC_ACQUIRE))
 			ep_modify(&p->ep, IBV_QPS_ERR);
+		if (ibv_poll_cq(p->ep.scq, 1, wc))
+			return;
 		spin_turn(&spin);
 	}
 }

@@ -9,21 +9,6 @@
 #include "pane_fabric.h"
 #include "pane_util.h"
 
-#define EP_RECV_WR	64
-#define EP_SGE		4
-#define EP_INLINE	64
-
-#define SEND_OPS	(IBV_QP_EX_WITH_RDMA_WRITE |			\
-			 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |		\
-			 IBV_QP_EX_WITH_SEND |				\
-			 IBV_QP_EX_WITH_SEND_WITH_IMM |			\
-			 IBV_QP_EX_WITH_RDMA_READ |			\
-			 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |		\
-			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |		\
-			 IBV_QP_EX_WITH_LOCAL_INV |			\
-			 IBV_QP_EX_WITH_BIND_MW |			\
-			 IBV_QP_EX_WITH_SEND_WITH_INV)
-
 /* No machine of interest has smaller ones */
 #define HUGE_PAGE_MIN	(1 << 20)
 
@@ -204,190 +189,6 @@ bool has_pattern(const void *addr, size_t len, unsigned int seed)
 	return true;
 }
 
-/* ---- queue pairs ----------------------------------------------------- */
-
-static struct ibv_cq *cq_open(struct node *n)
-{
-	struct ibv_comp_channel *channel = ibv_create_comp_channel(n->ctx);
-	struct ibv_cq *cq;
-
-	CHECK(channel, "%s", strerror(errno));
-	cq = ibv_create_cq(n->ctx, EP_SEND_WR + EP_RECV_WR, NULL, channel, 0);
-	CHECK(cq, "%s", strerror(errno));
-	return cq;
-}
-
-static void cq_close(struct ibv_cq *cq)
-{
-	struct ibv_comp_channel *channel = cq->channel;
-
-	CHECK_OK(ibv_destroy_cq(cq));
-	CHECK_OK(ibv_destroy_comp_channel(channel));
-}
-
-/* A QP for an endpoint that has none, or whose QP was destroyed */
-void ep_make_qp(struct endpoint *ep)
-{
-	struct ibv_qp_init_attr_ex init = {
-		.cap = {
-			.max_send_wr = EP_SEND_WR,
-			.max_recv_wr = EP_RECV_WR,
-			.max_send_sge = EP_SGE,
-			.max_recv_sge = EP_SGE,
-			.max_inline_data = EP_INLINE,
-		},
-		.qp_type = pane_cfg.qp_type,
-		.comp_mask = IBV_QP_INIT_ATTR_PD |
-			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.pd = ep->pd,
-		.send_ops_flags = SEND_OPS,
-		.send_cq = ep->scq,
-		.recv_cq = ep->rcq,
-	};
-
-	ep->qp = ibv_create_qp_ex(ep->node->ctx, &init);
-	CHECK(ep->qp, "%s", strerror(errno));
-	ep->qpx = ibv_qp_to_qp_ex(ep->qp);
-	CHECK(ep->qpx, "no ibv_wr_ functions");
-}
-
-void ep_open(struct endpoint *ep, struct node *n, struct ibv_pd *pd)
-{
-	*ep = (struct endpoint) {
-		.node = n,
-		.pd = pd,
-		.scq = cq_open(n),
-		.rcq = cq_open(n),
-		.access = RIGHTS_ALL,
-		/* several packets for a message of moderate size */
-		.mtu = IBV_MTU_1024,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.psn = (uintptr_t)ep >> 4,
-	};
-	ep_make_qp(ep);
-}
-
-void ep_close(struct endpoint *ep)
-{
-	CHECK_OK(ibv_destroy_qp(ep->qp));
-	cq_close(ep->scq);
-	cq_close(ep->rcq);
-}
-
-static void ep_to_init(struct endpoint *ep)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = ep->access,
-	};
-
-	CHECK_OK(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE |
-			       IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			       IBV_QP_ACCESS_FLAGS));
-}
-
-static void ep_to_rtr(struct endpoint *ep, const struct endpoint *remote)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = ep->mtu,
-		.dest_qp_num = remote->qp->qp_num,
-		.rq_psn = remote->psn & 0xffffff,
-		.max_dest_rd_atomic = 16,
-		.min_rnr_timer = 1,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = 1,
-			.grh = {
-				.dgid = remote->node->gid,
-				.sgid_index = ep->node->gid_index,
-				.hop_limit = 64,
-			},
-		},
-	};
-
-	CHECK_OK(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_AV |
-			       IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			       IBV_QP_MIN_RNR_TIMER));
-}
-
-static void ep_to_rts(struct endpoint *ep)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS,
-		.sq_psn = ep->psn & 0xffffff,
-		.timeout = ep->timeout,
-		.retry_cnt = ep->retry_cnt,
-		.rnr_retry = 7,
-		.max_rd_atomic = 16,
-	};
-
-	CHECK_OK(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
-			       IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
-}
-
-/* One end only, from RESET to RTS; the other end may be another's */
-void ep_connect_one(struct endpoint *ep, const struct endpoint *remote)
-{
-	ep_to_init(ep);
-	ep_to_rtr(ep, remote);
-	ep_to_rts(ep);
-}
-
-/* Both are in RESET, then both in RTS */
-void ep_connect(struct endpoint *a, struct endpoint *b)
-{
-	a->psn += 0x1000;
-	b->psn += 0x1000;
-	ep_to_init(a);
-	ep_to_init(b);
-	ep_to_rtr(a, b);
-	ep_to_rtr(b, a);
-	ep_to_rts(a);
-	ep_to_rts(b);
-}
-
-/* Whatever state they are in, and with nothing left of what they did */
-void ep_reconnect(struct endpoint *a, struct endpoint *b)
-{
-	ep_modify(a, IBV_QPS_RESET);
-	ep_modify(b, IBV_QPS_RESET);
-	ep_drain(a);
-	ep_drain(b);
-	ep_connect(a, b);
-}
-
-void ep_modify(struct endpoint *ep, enum ibv_qp_state state)
-{
-	struct ibv_qp_attr attr = { .qp_state = state };
-
-	CHECK_OK(ibv_modify_qp(ep->qp, &attr, IBV_QP_STATE));
-}
-
-enum ibv_qp_state ep_state(struct endpoint *ep)
-{
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-
-	CHECK_OK(ibv_query_qp(ep->qp, &attr, IBV_QP_STATE, &init));
-	return attr.qp_state;
-}
-
-/* Throw away what stands in the completion queues */
-void ep_drain(struct endpoint *ep)
-{
-	struct ibv_wc wc;
-
-	while (ibv_poll_cq(ep->scq, 1, &wc) > 0)
-		;
-	while (ibv_poll_cq(ep->rcq, 1, &wc) > 0)
-		;
-}
-
 /* ---- the usual set-up ------------------------------------------------ */
 
 void duo_open(struct duo *d)
@@ -423,21 +224,23 @@ void duo_unlink(struct endpoint *o, struct endpoint *p)
 	ep_close(p);
 }
 
-/* Refused accesses end a connection: a READ through one of its own */
+/* Refused accesses end a connection: a READ through one of its own, of RC */
 enum ibv_wc_status duo_probe(struct duo *d, uint64_t raddr, uint32_t rkey)
 {
 	enum ibv_wc_status status;
 	struct endpoint o, p;
 
-	duo_link(d, &o, &p);
+	ep_open_type(&o, &d->own, d->own.pd, IBV_QPT_RC);
+	ep_open_type(&p, &d->peer, d->peer.pd, IBV_QPT_RC);
+	ep_connect(&o, &p);
 	status = ep_read(&p, &d->buf, 1, raddr, rkey);
 	duo_unlink(&o, &p);
 	return status;
 }
 
 /*
- * A WRITE and a READ of @len bytes at @raddr succeed, and mean those at
- * @offset of the owner's memory
+ * A WRITE and, where there is one, a READ of @len bytes at @raddr succeed, and
+ * mean those at @offset of the owner's memory
  */
 void duo_check_access(struct duo *d, struct endpoint *p, uint64_t raddr,
 		      uint32_t rkey, size_t offset, size_t len)
@@ -448,6 +251,8 @@ void duo_check_access(struct duo *d, struct endpoint *p, uint64_t raddr,
 	CHECK_EQ(ep_write(p, &d->buf, len, raddr, rkey), IBV_WC_SUCCESS);
 	CHECK(has_pattern(d->mem.addr + offset, len, seed),
 	      "other data at %zu", offset);
+	if (p->type == IBV_QPT_UC)
+		return;
 
 	fill_pattern(d->mem.addr + offset, len, ++seed);
 	CHECK_EQ(ep_read(p, &d->buf, len, raddr, rkey), IBV_WC_SUCCESS);

@@ -64,9 +64,24 @@ static inline uint64_t region_at(const struct region *r, size_t offset)
 #define EP_SEND_WR	128
 
 /**
- * struct endpoint - a QP with two CQs of its own
+ * struct endpoint - one end of a connection, with two CQs of its own
+ *
+ * That is one QP or, with XRC, one that sends and one that receives, for an SRQ
+ * in a domain of the endpoint's own. What sends is @qp in either case, and
+ * windows are bound on it.
+ *
  * @node: where it is
- * @pd: domain of the QP
+ * @pd: domain of the QP, and of the SRQ
+ * @type: of the QP that sends
+ * @qp: the QP
+ * @qpx: its ibv_wr_ functions
+ * @tgt: XRC: the QP that receives
+ * @srq: XRC: what it receives for
+ * @xrcd: XRC: what they have in common
+ * @scq: of what is sent
+ * @rcq: of what is received
+ * @remote: the other end, if it is of this process
+ * @remote_srqn: XRC: number of its SRQ
  * @access: IBV_ACCESS_REMOTE_ flags of the QP, for the next ep_connect()
  * @mtu: likewise
  * @timeout: likewise
@@ -76,10 +91,16 @@ static inline uint64_t region_at(const struct region *r, size_t offset)
 struct endpoint {
 	struct node *node;
 	struct ibv_pd *pd;
+	enum ibv_qp_type type;
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *qpx;
+	struct ibv_qp *tgt;
+	struct ibv_srq *srq;
+	struct ibv_xrcd *xrcd;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
+	struct endpoint *remote;
+	uint32_t remote_srqn;
 	int access;
 	enum ibv_mtu mtu;
 	uint8_t timeout;
@@ -87,15 +108,29 @@ struct endpoint {
 	uint32_t psn;
 };
 
+/* The QP that requests come to */
+static inline struct ibv_qp *ep_recv_qp(const struct endpoint *ep)
+{
+	return ep->tgt ?: ep->qp;
+}
+
+/* Of the variant's transport */
 void ep_open(struct endpoint *ep, struct node *n, struct ibv_pd *pd);
+void ep_open_type(struct endpoint *ep, struct node *n, struct ibv_pd *pd,
+		  enum ibv_qp_type type);
+/* For an endpoint whose @qp was destroyed */
 void ep_make_qp(struct endpoint *ep);
 void ep_close(struct endpoint *ep);
 void ep_connect(struct endpoint *a, struct endpoint *b);
-void ep_connect_one(struct endpoint *ep, const struct endpoint *remote);
+void ep_connect_one(struct endpoint *ep, struct endpoint *remote);
 void ep_reconnect(struct endpoint *a, struct endpoint *b);
 void ep_modify(struct endpoint *ep, enum ibv_qp_state state);
-enum ibv_qp_state ep_state(struct endpoint *ep);
 void ep_drain(struct endpoint *ep);
+/* Of what sends, and of what receives */
+enum ibv_qp_state ep_state(struct endpoint *ep);
+enum ibv_qp_state ep_recv_state(struct endpoint *ep);
+/* All that was posted has got to the other end, or is lost */
+void ep_arrived(struct endpoint *ep);
 
 /**
  * struct duo - what most tests need
@@ -183,7 +218,10 @@ void cq_expect(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status status,
 void event_wait(struct node *n, enum ibv_event_type type, struct ibv_qp *qp);
 bool event_pending(struct node *n);
 
-/* Post one request, signaled, and say how it ended */
+/*
+ * Post one request, signaled, and say how it ended. On UC nobody tells the
+ * requester; the status is then the one that RC would give.
+ */
 enum ibv_wc_status ep_do(struct endpoint *ep, struct req req);
 
 struct req req_remote(enum ibv_wr_opcode opcode, const struct region *local,

@@ -349,7 +349,8 @@ static const struct ib_device_ops pane_device_ops = {
 /*
  * Clients are told in the reverse order of their registration that a device
  * goes, so we are told before uverbs is, which then destroys all objects of
- * users. The core has no other word for it.
+ * users; main.c sees to it that uverbs is loaded first. The core has no other
+ * word for it.
  */
 static int device_client_add(struct ib_device *ibdev)
 {

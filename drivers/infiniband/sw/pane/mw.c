@@ -306,10 +306,16 @@ static struct pane_mw *bind_find_mw(struct pane_slot *slot, enum ib_mw_type type
 	return mw;
 }
 
-static void bind_count(struct pane_qp *qp, const struct pane_bind *b,
-		       enum pane_vendor_err verr)
+/* The key that a bind gives to a type 2 window whose key is @key */
+static u32 type2_key(u32 key, const struct pane_bind *b)
 {
-	trace_pane_mw_bind(qp, b, verr);
+	return (key & ~0xffU) | (b->new_rkey & 0xff);
+}
+
+static void bind_count(struct pane_qp *qp, const struct pane_bind *b,
+		       u32 new_rkey, enum pane_vendor_err verr)
+{
+	trace_pane_mw_bind(qp, b, new_rkey, verr);
 	if (verr)
 		pane_count(qp->dev, bind_refused);
 	else
@@ -358,7 +364,7 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 	if (verr)
 		return verr;
 
-	mw->key = (mw->key & ~0xffU) | (b->new_rkey & 0xff);
+	mw->key = type2_key(mw->key, b);
 	mw->mr = w->mr;
 	mw->qp = qp;
 	mw->bound = true;
@@ -401,7 +407,7 @@ enum pane_vendor_err pane_mw_bind_type2(struct pane_qp *qp,
 	}
 	if (verr)
 		pane_grant_free(w);
-	bind_count(qp, b, verr);
+	bind_count(qp, b, type2_key(b->mw_rkey, b), verr);
 	return verr;
 }
 
@@ -511,7 +517,7 @@ enum pane_vendor_err pane_mw_bind_type1(struct pane_qp *qp,
 	}
 	if (verr)
 		pane_grant_free(w);
-	bind_count(qp, b, verr);
+	bind_count(qp, b, b->new_rkey, verr);
 	return verr;
 }
 

@@ -17,11 +17,12 @@
 
 TRACE_EVENT(pane_mw_bind,
 	TP_PROTO(const struct pane_qp *qp, const struct pane_bind *b,
-		 u32 verr),
-	TP_ARGS(qp, b, verr),
+		 u32 new_rkey, u32 verr),
+	TP_ARGS(qp, b, new_rkey, verr),
 	TP_STRUCT__entry(
 		__field(u32, qpn)
 		__field(u32, mw_rkey)
+		__field(u32, new_rkey)
 		__field(u32, lkey)
 		__field(u64, addr)
 		__field(u64, length)
@@ -31,16 +32,17 @@ TRACE_EVENT(pane_mw_bind,
 	TP_fast_assign(
 		__entry->qpn = qp->qpn;
 		__entry->mw_rkey = b->mw_rkey;
+		__entry->new_rkey = new_rkey;
 		__entry->lkey = b->lkey;
 		__entry->addr = b->addr;
 		__entry->length = b->length;
 		__entry->access = b->access;
 		__entry->verr = verr;
 	),
-	TP_printk("qpn=%#x mw_rkey=%#x lkey=%#x addr=%#llx length=%#llx access=%#x refused=%u",
-		  __entry->qpn, __entry->mw_rkey, __entry->lkey,
-		  __entry->addr, __entry->length, __entry->access,
-		  __entry->verr)
+	TP_printk("qpn=%#x mw_rkey=%#x new_rkey=%#x lkey=%#x addr=%#llx length=%#llx access=%#x refused=%u",
+		  __entry->qpn, __entry->mw_rkey, __entry->new_rkey,
+		  __entry->lkey, __entry->addr, __entry->length,
+		  __entry->access, __entry->verr)
 );
 
 TRACE_EVENT(pane_invalidate,
