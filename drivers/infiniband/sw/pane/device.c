@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <linux/etherdevice.h>
+#include <linux/kmod.h>
 #include <linux/module.h>
 #include <net/addrconf.h>
 #include <rdma/ib_addr.h>
@@ -349,8 +350,7 @@ static const struct ib_device_ops pane_device_ops = {
 /*
  * Clients are told in the reverse order of their registration that a device
  * goes, so we are told before uverbs is, which then destroys all objects of
- * users; main.c sees to it that uverbs is loaded first. The core has no other
- * word for it.
+ * users. The core has no other word for it.
  */
 static int device_client_add(struct ib_device *ibdev)
 {
@@ -374,6 +374,8 @@ static struct ib_client pane_device_client = {
 
 int pane_device_init(void)
 {
+	/* to be the later client; without uverbs there are no users */
+	request_module("ib_uverbs");
 	return ib_register_client(&pane_device_client);
 }
 

@@ -82,5 +82,3 @@ MODULE_DESCRIPTION("Pane: RDMA over Ethernet in software, with memory windows");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION("0.1");
 MODULE_ALIAS_RDMA_LINK("pane");
-/* device.c: uverbs has to be the earlier client */
-MODULE_SOFTDEP("pre: ib_uverbs");
