@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# rdma_rxe at the other end of the wire: each operation of the one is understood
+# by the other, in both directions. Of older kernels rdma_rxe is in the first
+# network namespace only.
+
+cd "$(dirname "$0")" || exit 1
+. ../kselftest/ktap_helpers.sh
+. ./lib.sh
+
+ITERS=$(scaled 1000 100)
+NS_B=pane-first.$$
+
+rxe_up()
+{
+	ip netns add "$NS_A" && ip netns attach "$NS_B" 1 || return
+	ip link add "$IF_B" mtu "$MTU" type veth \
+		peer name "$IF_A" mtu "$MTU" netns "$NS_A" || return
+	add_address "$NS_A" "$IF_A" "$IP4_A/24" "$IP6_A/64"
+	add_address "$NS_B" "$IF_B" "$IP4_B/24" "$IP6_B/64"
+	link_add "$NS_A" "$DEV_A" "$IF_A" &&
+		rdma link add "$DEV_B" type rxe netdev "$IF_B" &&
+		wait_until gids_ready && wait_until answers "$IP4_B" &&
+		wait_until answers "$IP6_B"
+}
+
+# Who asks is the client: the device in the first namespace, or the other one
+pane_asks()
+{
+	CLIENT_NS=$NS_A SERVER_NS=$NS_B
+	CLIENT_DEV=$DEV_A SERVER_DEV=$DEV_B
+	CLIENT_IP=$IP4_A SERVER_IP=$IP4_B
+}
+
+rxe_asks()
+{
+	CLIENT_NS=$NS_B SERVER_NS=$NS_A
+	CLIENT_DEV=$DEV_B SERVER_DEV=$DEV_A
+	CLIENT_IP=$IP4_B SERVER_IP=$IP4_A
+}
+
+# talk() has its client in the first of two namespaces
+client()
+{
+	ip netns exec "$CLIENT_NS" timeout -k 5 "$TOOL_SECONDS" "$@" \
+		>"$OUT/client" 2>&1
+}
+
+# by_gid OPTION PORT COMMAND...: programs that take a device and a GID
+by_gid()
+{
+	local option=$1 port=$2 server client
+
+	shift 2
+	server=$(gid_index "$SERVER_DEV" "$SERVER_IP") &&
+		client=$(gid_index "$CLIENT_DEV" "$CLIENT_IP") || return
+	talk tcp "$port" "$@" -d "$SERVER_DEV" "$option" "$server" -- \
+		"$@" -d "$CLIENT_DEV" "$option" "$client" "$SERVER_IP"
+}
+
+pingpong_of()
+{
+	by_gid -g 18515 "$@"
+}
+
+perf()
+{
+	local tool=$1
+
+	shift
+	by_gid -x 18515 "$tool" -F "$@"
+}
+
+rping_of()
+{
+	talk cm 7174 rping -s -a "$SERVER_IP" -p 7174 -C 50 -S 5000 -V -- \
+		rping -c -a "$SERVER_IP" -p 7174 -C 50 -S 5000 -V
+}
+
+# The client, which has the windows, is pane: the peer writes, is refused, and
+# invalidates.
+window_of()
+{
+	talk cm 7471 ./pane_window_example "$SERVER_IP" -- \
+		./pane_window_example "$SERVER_IP" client
+}
+
+nothing_left_here()
+{
+	rdma link delete "$DEV_B"
+	link_del "$DEV_A"
+	wait_until port_is_free "$NS_A" || complain "left: UDP port" || return
+	wait_until refcount_is_zero || complain "left: module in use" || return
+	wait_until modprobe -r rdma_pane || complain "left: the module"
+}
+
+list()
+{
+	cat <<EOT
+pingpong_of ibv_rc_pingpong -c -s 100000 -m 4096 -n $((ITERS / 10))
+pingpong_of ibv_rc_pingpong -e -n $ITERS
+pingpong_of ibv_ud_pingpong -n $ITERS
+perf ib_send_bw -n $ITERS
+perf ib_write_bw -n $ITERS
+perf ib_read_bw -o 16 -n $ITERS
+perf ib_atomic_bw -o 16 -n $ITERS
+perf ib_send_lat -n $ITERS
+perf ib_write_bw -c UC -n $ITERS
+perf ib_send_bw -b -n $ITERS -m 1024
+rping_of
+EOT
+}
+
+run_list()
+{
+	local who=$1 line
+	local -a words
+
+	"$who"
+	while read -r -u 3 line; do
+		read -ra words <<<"$line"
+		ktap_test_result "${who/_/ }: ${line#* }" "${words[@]}"
+	done 3< <(list)
+}
+
+ktap_print_header
+need_pane
+need ibv_rc_pingpong ibv_ud_pingpong rping ib_write_bw
+modprobe -q rdma_rxe || ktap_skip_all "no rdma_rxe in this kernel"
+cleanup_at_exit
+ktap_set_plan $((2 * $(list | wc -l) + 2))
+rxe_up || ktap_exit_fail_msg "no devices"
+run_list pane_asks
+ktap_test_result "windows of pane" window_of
+run_list rxe_asks
+ktap_test_result "nothing is left behind" nothing_left_here
+ktap_finished
