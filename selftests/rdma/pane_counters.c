@@ -109,12 +109,28 @@ void counters_read(const struct node *n, struct counters *c)
 	take_all(c, &answer.nlh);
 }
 
+static unsigned int counters_find(const struct counters *c, const char *name)
+{
+	for (unsigned int i = 0; i < c->num; i++)
+		if (!strcmp(c->name[i], name))
+			return i;
+	pane_fail(__FILE__, __LINE__, "no counter %s", name);
+}
+
 /* By how much a counter moved; it is there */
 uint64_t counters_moved(const struct counters *before,
 			const struct counters *now, const char *name)
 {
-	for (unsigned int i = 0; i < now->num; i++)
-		if (!strcmp(now->name[i], name))
-			return now->value[i] - before->value[i];
-	pane_fail(__FILE__, __LINE__, "no counter %s", name);
+	unsigned int i = counters_find(now, name);
+
+	return now->value[i] - before->value[i];
+}
+
+/* One of them */
+uint64_t counter_read(const struct node *n, const char *name)
+{
+	static struct counters now;
+
+	counters_read(n, &now);
+	return now.value[counters_find(&now, name)];
 }

@@ -109,7 +109,7 @@ static void ack_rnr(struct pane_qp *qp, u32 psn, u8 timer)
 		}
 		sq->rnr_retries--;
 	}
-	pane_req_rewind(qp, psn);
+	pane_rexmit_rewind(qp, psn);
 	pane_rexmit_pause(qp, PANE_SQ_WAIT_RNR,
 			  usecs_to_jiffies(pane_rnr_usecs(timer)));
 }
@@ -259,6 +259,6 @@ void pane_ack_packet(struct pane_qp *qp, const struct pane_pkt *p)
 	/* answers can overtake what is being sent a second time */
 	if (pane_qp_sends(qp) &&
 	    pane_psn_before(pane_req_next_psn(qp), sq->una))
-		pane_req_rewind(qp, sq->una);
+		pane_rexmit_rewind(qp, sq->una);
 	pane_req_kick(qp);
 }

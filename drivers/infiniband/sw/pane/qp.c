@@ -86,7 +86,7 @@ static void qp_send_queue(struct pane_qp *qp, struct pane_txq *txq,
 		spin_lock(&qp->lock);
 		/* of a response that is lost the peer will ask again */
 		if (refused && txq == &qp->tx_req)
-			pane_req_refused(qp, psn);
+			pane_rexmit_refused(qp, psn);
 	}
 	txq->busy = false;
 }

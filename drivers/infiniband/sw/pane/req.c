@@ -14,8 +14,6 @@
 #define REQ_TURNS	8
 /* Packets that may wait until they are sent */
 #define REQ_TX_MAX	64
-/* PSNs that may be without an answer */
-#define REQ_WINDOW	256
 /* An ACK is asked for at least so often, to keep the window moving */
 #define REQ_ACK_EVERY	32
 /*
@@ -212,10 +210,10 @@ static bool req_wants_ack(const struct pane_qp *qp, u32 psn, bool last)
 {
 	const struct pane_sq *sq = &qp->sq;
 
-	if (pane_psn_diff(psn, sq->una) >= REQ_WINDOW - 1)
+	if (pane_psn_diff(psn, sq->una) >= PANE_REQ_WINDOW - 1)
 		return true;
 	if (!last)
-		return sq->since_ack >= REQ_WINDOW / 4;
+		return sq->since_ack >= PANE_REQ_WINDOW / 4;
 	return sq->since_ack >= REQ_ACK_EVERY || !req_more_follows(sq);
 }
 
@@ -488,7 +486,7 @@ static bool req_blocked(const struct pane_qp *qp, const struct pane_swqe *w)
 	/* the rest of a very long READ, when its first part has come */
 	if (w->in_flight && next != sq->una)
 		return true;
-	return pane_psn_diff(next, sq->una) >= REQ_WINDOW;
+	return pane_psn_diff(next, sq->una) >= PANE_REQ_WINDOW;
 }
 
 static int req_send(struct pane_qp *qp, struct pane_swqe *w)
@@ -594,7 +592,7 @@ static bool req_ask_again(struct pane_qp *qp)
 	if (!pane_qp_is_reliable(qp) || !sq->since_ack || sq->wait ||
 	    !req_stuck(qp, &psn) || !pane_psn_before(sq->una, psn))
 		return false;
-	pane_req_rewind(qp, pane_psn_add(psn, -1));
+	pane_rexmit_rewind(qp, pane_psn_add(psn, -1));
 	return true;
 }
 
@@ -641,70 +639,4 @@ void pane_req_kick(struct pane_qp *qp)
 			return;
 	}
 	qp->more = true;
-}
-
-/* ---- going back ------------------------------------------------------ */
-
-/* What is sent again does not count as outstanding READs and atomics */
-static void req_forget_reads(struct pane_sq *sq, u32 from)
-{
-	u32 i;
-
-	for (i = from; i != sq->prod; i++) {
-		struct pane_swqe *w = pane_swqe(sq, i);
-
-		if (w->in_flight) {
-			w->in_flight = false;
-			sq->rd_out--;
-		}
-		if (i == sq->cur)
-			break;
-	}
-}
-
-/**
- * pane_req_rewind - send from @psn on again
- * @qp: the QP, entered
- * @psn: of a packet that was sent and not answered; else nothing happens
- */
-void pane_req_rewind(struct pane_qp *qp, u32 psn)
-{
-	struct pane_sq *sq = &qp->sq;
-	u32 i;
-
-	for (i = sq->cons; i != sq->prod; i++) {
-		struct pane_swqe *w = pane_swqe(sq, i);
-		s32 pkt;
-
-		if (w->state == PANE_SWQE_POSTED)
-			return;
-		if (pane_wr_is_local(w))
-			continue;
-		pkt = pane_psn_diff(psn, w->first_psn);
-		if (pkt < 0)
-			return;
-		if (pkt < w->num_pkts) {
-			req_forget_reads(sq, i);
-			sq->cur = i;
-			sq->cur_pkt = pkt;
-			pane_sgl_init(&sq->sgl, qp->pd, w->sge, w->num_sge);
-			pane_sgl_seek(&sq->sgl, pkt << qp->mtu_shift);
-			/* what was lost may be the answer: ask at once */
-			sq->since_ack = REQ_WINDOW;
-			return;
-		}
-	}
-}
-
-/* The network stack has no room: try again from @psn on, a little later */
-void pane_req_refused(struct pane_qp *qp, u32 psn)
-{
-	/* what is not acknowledged is not sent again */
-	if (!pane_qp_sends(qp) || pane_psn_before(psn, qp->sq.una))
-		return;
-	/* somebody may have gone back farther meanwhile */
-	if (pane_psn_before(psn, pane_req_next_psn(qp)))
-		pane_req_rewind(qp, psn);
-	if (!qp->sq.wait)
-		pane_rexmit_pause(qp, PANE_SQ_WAIT_TX, 1);
 }

@@ -14,9 +14,10 @@
 
 #include "qp.h"
 
+/* PSNs that may be without an answer */
+#define PANE_REQ_WINDOW	256
+
 void pane_req_kick(struct pane_qp *qp);
-void pane_req_rewind(struct pane_qp *qp, u32 psn);
-void pane_req_refused(struct pane_qp *qp, u32 psn);
 void pane_req_retire(struct pane_qp *qp);
 void pane_req_finish(struct pane_qp *qp, struct pane_swqe *w,
 		     enum ib_wc_status status);
@@ -24,6 +25,8 @@ void pane_req_flush(struct pane_qp *qp);
 u32 pane_req_next_psn(const struct pane_qp *qp);
 
 /* rexmit.c */
+void pane_rexmit_rewind(struct pane_qp *qp, u32 psn);
+void pane_rexmit_refused(struct pane_qp *qp, u32 psn);
 void pane_rexmit_arm(struct pane_qp *qp);
 void pane_rexmit_wait(struct pane_qp *qp, unsigned long delay);
 void pane_rexmit_pause(struct pane_qp *qp, enum pane_sq_wait why,

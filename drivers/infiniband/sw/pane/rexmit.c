@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Time of a requester.
+ * Going back, and time, of a requester.
  *
  * rexmit_timer runs while packets are without an answer. It is not moved with
  * each answer: sq.progress says when the last one came, and a timer that fires
@@ -21,6 +21,75 @@
 #include "qp.h"
 #include "req.h"
 #include "resp.h"
+#include "wr.h"
+
+/* ---- going back ------------------------------------------------------ */
+
+/* What is sent again does not count as outstanding READs and atomics */
+static void rexmit_forget_reads(struct pane_sq *sq, u32 from)
+{
+	u32 i;
+
+	for (i = from; i != sq->prod; i++) {
+		struct pane_swqe *w = pane_swqe(sq, i);
+
+		if (w->in_flight) {
+			w->in_flight = false;
+			sq->rd_out--;
+		}
+		if (i == sq->cur)
+			break;
+	}
+}
+
+/**
+ * pane_rexmit_rewind - send from @psn on again
+ * @qp: the QP, entered
+ * @psn: of a packet that was sent and not answered; else nothing happens
+ */
+void pane_rexmit_rewind(struct pane_qp *qp, u32 psn)
+{
+	struct pane_sq *sq = &qp->sq;
+	u32 i;
+
+	for (i = sq->cons; i != sq->prod; i++) {
+		struct pane_swqe *w = pane_swqe(sq, i);
+		s32 pkt;
+
+		if (w->state == PANE_SWQE_POSTED)
+			return;
+		if (pane_wr_is_local(w))
+			continue;
+		pkt = pane_psn_diff(psn, w->first_psn);
+		if (pkt < 0)
+			return;
+		if (pkt < w->num_pkts) {
+			rexmit_forget_reads(sq, i);
+			sq->cur = i;
+			sq->cur_pkt = pkt;
+			pane_sgl_init(&sq->sgl, qp->pd, w->sge, w->num_sge);
+			pane_sgl_seek(&sq->sgl, pkt << qp->mtu_shift);
+			/* what was lost may be the answer: ask at once */
+			sq->since_ack = PANE_REQ_WINDOW;
+			return;
+		}
+	}
+}
+
+/* The network stack has no room: try again from @psn on, a little later */
+void pane_rexmit_refused(struct pane_qp *qp, u32 psn)
+{
+	/* what is not acknowledged is not sent again */
+	if (!pane_qp_sends(qp) || pane_psn_before(psn, qp->sq.una))
+		return;
+	/* somebody may have gone back farther meanwhile */
+	if (pane_psn_before(psn, pane_req_next_psn(qp)))
+		pane_rexmit_rewind(qp, psn);
+	if (!qp->sq.wait)
+		pane_rexmit_pause(qp, PANE_SQ_WAIT_TX, 1);
+}
+
+/* ---- time ------------------------------------------------------------ */
 
 /* Is the oldest packet without an answer? */
 static bool rexmit_outstanding(const struct pane_qp *qp)
@@ -62,7 +131,7 @@ static bool rexmit_retry(struct pane_qp *qp, u32 psn)
 	}
 	sq->retries--;
 	pane_count(qp->dev, retransmits);
-	pane_req_rewind(qp, psn);
+	pane_rexmit_rewind(qp, psn);
 	sq->progress = jiffies;
 	return true;
 }
