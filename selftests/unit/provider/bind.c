@@ -123,6 +123,7 @@ void test_bind1(void)
 
 	make_objects();
 	bind = bind1();
+	mw1.handle = 33;
 	doorbell.new_rkey = 0x22222222;
 	CHECK(!post(qp, &send));
 	CHECK(!pane_bind_mw(qp, &mw1, &bind));
@@ -135,8 +136,10 @@ void test_bind1(void)
 	CHECK_EQ(req->access, IBV_ACCESS_REMOTE_READ);
 	CHECK_EQ(req->lkey, 0x1000);
 	CHECK_EQ(req->rkey, 0x11111111);
-	CHECK_EQ(req->flags, PANE_WR_FENCE | PANE_WR_SIGNALED);
-	CHECK(!req->comp_mask && !req->reserved[0] && !req->reserved[1]);
+	CHECK_EQ(req->flags, PANE_WR_FENCE | PANE_WR_SIGNALED |
+		 PANE_BIND_BY_HANDLE);
+	CHECK_EQ(req->mw_handle, 33);
+	CHECK(!req->comp_mask && !req->reserved);
 
 	/* it took an index of the ring, as requests do */
 	CHECK_EQ(kernel_qp.ctl->sq_prod, 2);
