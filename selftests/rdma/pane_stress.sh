@@ -634,21 +634,12 @@ list_of_kills()
 	done
 }
 
-# Where KASAN does not follow the memory of modules, as in User-mode Linux, it
-# takes a module that is loaded for an overrun of one that was there before.
-reload_confuses_kernel()
-{
-	[ -e /sys/kernel/debug/kmemleak ] &&
-		grep -q "User Mode Linux" /proc/cpuinfo
-}
-
 list_for_machine()
 {
-	local all='s/^..//p' cycles=''
+	local all='s/^..//p'
 
 	! is_slow || all='s/^  //p'
-	! reload_confuses_kernel || cycles='/load_cycles/,/after_cycles/d;'
-	list | sed -n "$cycles$all"
+	list | sed -n "$all"
 }
 
 ktap_print_header
