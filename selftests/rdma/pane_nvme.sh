@@ -153,6 +153,8 @@ if ! modprobe -q -a $MODULES || [ ! -b $DISK ]; then
 	ktap_skip_all "no NVMe over Fabrics in this kernel"
 	exit "$KSFT_SKIP"
 fi
+# Loaded, it has the port of the first namespace, though there is no device.
+modprobe -r -q rdma_rxe
 mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
 trap here_down EXIT
 trap 'exit 143' TERM INT

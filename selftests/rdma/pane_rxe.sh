@@ -92,8 +92,23 @@ nothing_left_here()
 	link_del "$DEV_A"
 	wait_until port_is_free "$NS_A" || complain "left: UDP port" || return
 	wait_until refcount_is_zero || complain "left: module in use" || return
-	wait_until modprobe -r rdma_pane || complain "left: the module"
+	wait_until modprobe -r rdma_pane || complain "left: the module" ||
+		return
+	wait_until rxe_away || complain "left: rdma_rxe"
 }
+
+# Loaded, rdma_rxe has the port though there is no device.
+rxe_away()
+{
+	modprobe -r -q rdma_rxe
+}
+
+cleanup_here()
+{
+	cleanup
+	ip link delete "$IF_B"
+	rxe_away
+} 2>/dev/null
 
 list()
 {
@@ -129,6 +144,7 @@ need_pane
 need ibv_rc_pingpong ibv_ud_pingpong rping ib_write_bw
 modprobe -q rdma_rxe || ktap_skip_all "no rdma_rxe in this kernel"
 cleanup_at_exit
+trap cleanup_here EXIT
 ktap_set_plan $((2 * $(list | wc -l) + 2))
 rxe_up || ktap_exit_fail_msg "no devices"
 run_list pane_asks
