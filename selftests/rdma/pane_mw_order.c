@@ -263,7 +263,7 @@ static void storage_round(struct talk *t, struct ibv_mw *mw[2],
 
 static void test_storage(const void *arg)
 {
-	unsigned int rounds = pane_rounds(ROUNDS_STORAGE);
+	unsigned int rounds = pane_rounds_cheap(ROUNDS_STORAGE);
 	struct ibv_mw *mw[2];
 	uint64_t bound, invalidated;
 	struct talk t;
