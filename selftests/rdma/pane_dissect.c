@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "../kselftest.h"
+#include "pane_dissect.h"
 #include "pane_fabric.h"
 #include "pane_frames_build.h"
 #include "pane_util.h"
@@ -28,7 +29,6 @@
 
 #define MTU		1024
 #define MEM_LEN		8192
-#define QKEY		0x11223344
 #define IMM		0xcafe0123
 /* the third packet of a message has number 0 */
 #define PSN_A		0xfffffeU
@@ -37,94 +37,6 @@
 #define UC		0x20	/* added to opcodes of RC */
 #define UD_OPCODE	0x64
 #define INVALID_KEY	0x00c0ffee
-
-/* ---- what a frame looks like ----------------------------------------- */
-
-enum headers {
-	H_RETH = 1, H_ATOMIC = 2, H_AETH = 4, H_ORIG = 8, H_IMM = 16,
-	H_IETH = 32, H_DETH = 64, H_SE = 128,
-};
-
-/**
- * struct expected - fields of a frame
- * @headers: that it has
- * @opcode: of the BTH, and so on
- * @psn: likewise
- * @len: bytes of payload
- * @va: RETH and AtomicETH
- * @rkey: likewise
- * @dmalen: RETH
- * @swap: swapped in, or added
- * @compare: compared with
- * @syndrome: AETH
- * @msn: likewise
- * @orig: AtomicAckETH
- * @word: immediate data, or the key to invalidate
- * @sqpn: DETH
- */
-struct expected {
-	unsigned int headers;
-	unsigned int opcode;
-	uint32_t psn;
-	size_t len;
-	uint64_t va;
-	uint32_t rkey;
-	uint32_t dmalen;
-	uint64_t swap;
-	uint64_t compare;
-	unsigned int syndrome;
-	uint32_t msn;
-	uint64_t orig;
-	uint32_t word;
-	uint32_t sqpn;
-};
-
-static const char *current;
-
-static size_t headers_len(unsigned int headers)
-{
-	static const unsigned char lens[] = { 16, 28, 4, 8, 4, 4, 8 };
-	size_t len = 0;
-
-	for (unsigned int i = 0; i < sizeof(lens); i++)
-		if (headers & 1 << i)
-			len += lens[i];
-	return len;
-}
-
-/* In the order and the format of the fields that pane_dissect.sh asks for */
-static void print_frame(uint32_t dqpn, const struct expected *x)
-{
-	size_t pad = -x->len & 3;
-	unsigned int h = x->headers;
-
-	printf("%s|0x%06x|%u|%u|%zu|%d|%zu|", current, dqpn, x->opcode,
-	       x->psn & 0xffffff, pad, !!(h & H_SE),
-	       8 + 12 + headers_len(h) + x->len + pad + 4);
-	if (h & (H_RETH | H_ATOMIC))
-		printf("0x%016" PRIx64 "|0x%08x", x->va, x->rkey);
-	else
-		printf("|");
-	if (h & H_RETH)
-		printf("|%u", x->dmalen);
-	else
-		printf("|");
-	if (h & H_ATOMIC)
-		printf("|%" PRIu64 "|%" PRIu64, x->swap, x->compare);
-	else
-		printf("||");
-	if (h & H_AETH)
-		printf("|%u|%u", x->syndrome, x->msn);
-	else
-		printf("||");
-	printf(h & H_ORIG ? "|%" PRIu64 : "|", x->orig);
-	printf(h & H_IMM ? "|%08x" : "|", x->word);
-	printf(h & H_IETH ? "|%08x" : "|", x->word);
-	if (h & H_DETH)
-		printf("|0x%016x|0x%08x\n", QKEY, x->sqpn);
-	else
-		printf("||\n");
-}
 
 /* ---- connections ----------------------------------------------------- */
 
@@ -690,64 +602,6 @@ static int list(void)
 	for (unsigned int i = 0; i < ARRAY_SIZE(ops); i++)
 		puts(ops[i].op.name);
 	return KSFT_PASS;
-}
-
-/* ---- captures -------------------------------------------------------- */
-
-/* The old format, which is what tcpdump writes, in the machine's byte order */
-struct pcap_head {
-	uint32_t magic;
-	uint16_t version[2];
-	uint32_t zone, accuracy, snaplen, link;
-};
-
-struct pcap_packet {
-	uint32_t sec, usec;
-	uint32_t len, orig_len;
-};
-
-#define PCAP_MAGIC	0xa1b2c3d4
-
-static FILE *capture_open(const char *name)
-{
-	FILE *f = fopen(name, "r");
-	struct pcap_head head;
-
-	if (!f || fread(&head, sizeof(head), 1, f) != 1 ||
-	    head.magic != PCAP_MAGIC) {
-		fprintf(stderr, "%s: no capture\n", name);
-		exit(KSFT_FAIL);
-	}
-	return f;
-}
-
-/* Frames of RoCE that are not in order; fails when there is none at all */
-static int check_icrc(const char *name)
-{
-	unsigned int num = 0, good = 0, bad = 0;
-	FILE *f = capture_open(name);
-	uint8_t frame[FRAME_MAX];
-	struct pcap_packet head;
-	struct seen seen;
-	const char *what;
-
-	while (fread(&head, sizeof(head), 1, f) == 1) {
-		num++;
-		if (head.len > sizeof(frame) || head.len != head.orig_len ||
-		    fread(frame, 1, head.len, f) != head.len) {
-			printf("frame %u: %u of %u bytes\n", num, head.len,
-			       head.orig_len);
-			return KSFT_FAIL;
-		}
-		what = frame_read(frame, head.len, &seen);
-		if (what && *what)
-			printf("frame %u: %s\n", num, what);
-		good += !what;
-		bad += what && *what;
-	}
-	fclose(f);
-	printf("%u frames, %u good, %u bad\n", num, good, bad);
-	return good && !bad ? KSFT_PASS : KSFT_FAIL;
 }
 
 int main(int argc, char **argv)

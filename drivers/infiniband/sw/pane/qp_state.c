@@ -232,13 +232,21 @@ static int qp_prepare(struct pane_qp *qp, struct ib_qp_attr *attr, int mask,
 	err = attr_check_path(qp->dev, attr, mask);
 	if (!err)
 		err = attr_check_retries(attr, mask);
-	if (!err && (mask & IB_QP_MAX_DEST_RD_ATOMIC))
-		err = pane_resp_set_depth(qp, attr->max_dest_rd_atomic);
-	if (err || !(mask & IB_QP_AV))
+	if (err)
 		return err;
-	*av = pane_av_create(&attr->ah_attr, rdma_get_udp_sport(
-		rdma_ah_read_grh(&attr->ah_attr)->flow_label, qp->qpn, dqpn));
-	return PTR_ERR_OR_ZERO(*av);
+	if (mask & IB_QP_AV) {
+		*av = pane_av_create(&attr->ah_attr, rdma_get_udp_sport(
+			rdma_ah_read_grh(&attr->ah_attr)->flow_label,
+			qp->qpn, dqpn));
+		if (IS_ERR(*av))
+			return PTR_ERR(*av);
+	}
+	/* the last, for it takes effect at once */
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		err = pane_resp_set_depth(qp, attr->max_dest_rd_atomic);
+	if (err)
+		pane_av_free(*av);
+	return err;
 }
 
 static bool qp_transition_ok(struct pane_qp *qp, const struct ib_qp_attr *attr,
