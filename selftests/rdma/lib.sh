@@ -190,17 +190,20 @@ gid_of()
 	fi
 }
 
-# gid_index DEVICE ADDRESS: number of the RoCE v2 GID, false if there is none
+# gid_index DEVICE ADDRESS [v1]: number of the RoCE v2 GID, or of the one of
+# RoCE v1; false if there is none
 gid_index()
 {
 	local port=/sys/class/infiniband/$1/ports/1 wanted gid='' type='' i
+	local wanted_type="RoCE v2"
 
+	[ "${3:-}" = v1 ] && wanted_type="IB/RoCE v1"
 	wanted=$(gid_of "$2")
-	for ((i = 0; i < 16; i++)); do
+	for ((i = 0; i < 32; i++)); do
 		read -r gid <"$port/gids/$i" || return
 		[ "$gid" = "$wanted" ] || continue
 		read -r type <"$port/gid_attrs/types/$i" || continue
-		if [ "$type" = "RoCE v2" ]; then
+		if [ "$type" = "$wanted_type" ]; then
 			echo "$i"
 			return
 		fi

@@ -56,36 +56,38 @@ bool net_is(const char *what)
 	return false;
 }
 
-static bool gid_is_global_ip6(const struct ibv_gid_entry *entry)
+static bool gid_is_wanted(const struct ibv_gid_entry *entry)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	bool ip4 = !memcmp(entry->gid.raw, mapped, sizeof(mapped));
 
-	return entry->gid_type == IBV_GID_TYPE_ROCE_V2 &&
-	       entry->gid.raw[0] != 0xfe &&
-	       memcmp(entry->gid.raw, mapped, sizeof(mapped));
+	return entry->gid_type == (net_is("v1") ? IBV_GID_TYPE_ROCE_V1 :
+						  IBV_GID_TYPE_ROCE_V2) &&
+	       entry->gid.raw[0] != 0xfe && ip4 != net_is("ip6");
 }
 
-static void node_take_ip6(struct node *n)
+/* Of the version and family that PANE_NET says; RoCE v2 over IPv4 without */
+static void node_take_gid(struct node *n)
 {
 	struct ibv_gid_entry entry;
 
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < 32; i++) {
 		if (ibv_query_gid_ex(n->ctx, 1, i, &entry, 0) ||
-		    !gid_is_global_ip6(&entry))
+		    !gid_is_wanted(&entry))
 			continue;
 		n->gid = entry.gid;
 		n->gid_index = i;
 		return;
 	}
-	CHECK(false, "no IPv6 GID");
+	CHECK(false, "no GID of this kind");
 }
 
 void pair_nodes_open(struct pair *p)
 {
 	node_open_owner(&p->node[0]);
 	node_open_peer(&p->node[1]);
-	for (unsigned int i = 0; net_is("ip6") && i < 2; i++)
-		node_take_ip6(&p->node[i]);
+	for (unsigned int i = 0; i < 2; i++)
+		node_take_gid(&p->node[i]);
 }
 
 void pair_nodes_close(struct pair *p)
