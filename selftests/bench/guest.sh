@@ -40,15 +40,20 @@ wire()
 	ip rule del pref 0
 }
 
-wait_gid()
+# gid DEVICE: number of its GID of RoCE v2 over IPv4, once it is there
+gid()
 {
-	local i
+	local port=/sys/class/infiniband/$1/ports/1 i n
 
 	for ((i = 0; i < 100; i++)); do
-		grep -q ':ffff:c000' "/sys/class/infiniband/$1/ports/1/gids/1" \
-			2>/dev/null && return
+		for n in 0 1 2 3 4 5 6 7; do
+			grep -q ':ffff:c000' "$port/gids/$n" &&
+				grep -qx 'RoCE v2' "$port/gid_attrs/types/$n" &&
+				echo "$n" && return
+		done 2>/dev/null
 		sleep 0.1
 	done
+	echo "$1 has no GID" >&2
 	return 1
 }
 
@@ -56,8 +61,9 @@ driver_up()
 {
 	rdma link add end0 type "$1" netdev eth0
 	rdma link add end1 type "$1" netdev eth1
-	wait_gid end0
-	wait_gid end1
+	GID=$(gid end0)
+	# the other end has it under the same number
+	gid end1 >/dev/null
 }
 
 driver_down()
@@ -73,13 +79,13 @@ perftest()
 	local tool=$1 server
 	shift
 
-	"$tool" -F -d end0 -x 1 "$@" >/dev/null 2>&1 &
+	"$tool" -F -d end0 -x "$GID" "$@" >/dev/null 2>&1 &
 	server=$!
 	until ss -Htnl 'sport = :18515' | grep -q .; do
 		kill -0 "$server"
 		sleep 0.1
 	done
-	"$tool" -F -d end1 -x 1 "$@" $A 2>/dev/null | grep -A1 '#bytes' |
+	"$tool" -F -d end1 -x "$GID" "$@" $A 2>/dev/null | grep -A1 '#bytes' |
 		tail -n 1
 	wait "$server"
 }
@@ -99,9 +105,9 @@ turn()
 		awk '{print $4}')"
 	echo "$driver send2b $(perftest ib_send_lat -s 2 -n 20000 |
 		awk '{print $5}')"
-	echo "$driver bindinv $("$here/bench_mw" pairs end0 1 100000)"
-	echo "$driver register $("$here/bench_mw" register end0 1 10000)"
-	echo "$driver storage $("$here/bench_mw" storage end0 1 10000 end1)"
+	echo "$driver bindinv $("$here/bench_mw" pairs end0 "$GID" 100000)"
+	echo "$driver register $("$here/bench_mw" register end0 "$GID" 10000)"
+	echo "$driver storage $("$here/bench_mw" storage end0 "$GID" 10000 end1)"
 	driver_down "$driver"
 }
 

@@ -13,17 +13,20 @@ run()
 	"$@"
 }
 
-# wait_gid DEVICE: the device's IPv4 GID is there
-wait_gid()
+# gid DEVICE: number of its GID of RoCE v2 over IPv4, once it is there
+gid()
 {
-	local i
+	local port=/sys/class/infiniband/$1/ports/1 i n
 
 	for ((i = 0; i < 100; i++)); do
-		grep -q ':ffff:c000' "/sys/class/infiniband/$1/ports/1/gids/1" \
-			2>/dev/null && return
+		for n in 0 1 2 3 4 5 6 7; do
+			grep -q ':ffff:c000' "$port/gids/$n" &&
+				grep -qx 'RoCE v2' "$port/gid_attrs/types/$n" &&
+				echo "$n" && return
+		done 2>/dev/null
 		sleep 0.1
 	done
-	echo "demo: $1 has no GID" >&2
+	echo "$1 has no GID" >&2
 	return 1
 }
 
@@ -43,20 +46,20 @@ run modprobe rdma_pane
 run ip netns exec left rdma link add pane0 type pane netdev eth0
 run ip netns exec right rdma link add pane1 type pane netdev eth1
 run rdma link
-wait_gid pane0
-wait_gid pane1
+gid0=$(gid pane0)
+gid1=$(gid pane1)
 
 printf '\nMemory windows: pane0 owns a buffer, pane1 is the peer.\n'
 PANE_DEVICES="pane0 pane1" "$here/pane_demo"
 
 printf '\n# ib_write_bw -s 65536, pane1 to pane0\n'
-ip netns exec left ib_write_bw -F -d pane0 -x 1 -s 65536 -n 1000 \
+ip netns exec left ib_write_bw -F -d pane0 -x "$gid0" -s 65536 -n 1000 \
 	>/dev/null 2>&1 &
 server=$!
 until ip netns exec left ss -Htnl 'sport = :18515' | grep -q .; do
 	kill -0 "$server"
 	sleep 0.1
 done
-ip netns exec right ib_write_bw -F -d pane1 -x 1 -s 65536 -n 1000 192.0.2.1 |
+ip netns exec right ib_write_bw -F -d pane1 -x "$gid1" -s 65536 -n 1000 192.0.2.1 |
 	grep -A1 '#bytes'
 wait "$server"

@@ -573,6 +573,7 @@ static void list(void)
 	pane_test(V_PATHS, atomics_add_up, NULL, "atomics add up");
 	list_endings();
 	list_datagrams();
+	list_multicast();
 	list_xrc();
 }
 

@@ -34,6 +34,8 @@ void mix_run(struct end ends[][2], unsigned int num,
 void list_endings(void);
 /* pane_data_ud.c */
 void list_datagrams(void);
+/* pane_data_mc.c */
+void list_multicast(void);
 /* pane_data_xrc.c */
 void list_xrc(void);
 

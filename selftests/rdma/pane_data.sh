@@ -38,6 +38,8 @@ plain_again()
 # ---- kinds of links ----------------------------------------------------
 
 kind_trains()	{ :; }
+# RoCE v1 has no trains, and no checksum below the ICRC
+kind_plain()	{ :; }
 kind_packets()	{ offload tx-udp-segmentation off; }
 # With the checksum filled in a frame is no longer one that never left memory.
 kind_checked()	{ offload tx-checksum-ip-generic off; }
@@ -78,6 +80,7 @@ still()
 }
 
 proof_trains()	{ moved rx_icrc_skipped && still rx_icrc; }
+proof_plain()	{ still rx_icrc; }
 proof_packets()	{ moved rx_icrc_skipped && still rx_icrc; }
 proof_checked()	{ still rx_icrc_skipped rx_icrc; }
 proof_joined()	{ still rx_icrc_skipped rx_icrc; }
@@ -118,6 +121,7 @@ link()
 LINKS=(
 	"trains ip4"
 	"packets ip6,short"
+	"plain v1,short"
 	"checked ip4 mixed"
 	"joined ip4 mixed"
 	"loss ip4,lossy mixed"

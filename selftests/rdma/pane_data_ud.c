@@ -100,6 +100,8 @@ static void mail_recv(struct mail *m, uint64_t id, uint32_t len)
 
 /* ---- what precedes the data ------------------------------------------ */
 
+#define NEXT_HEADER_BTH	0x1b
+
 /* An IPv4 header is at the end of the room for the larger one */
 static void check_ip4(const uint8_t *grh, const struct mail *m, uint32_t len)
 {
@@ -117,23 +119,25 @@ static void check_ip4(const uint8_t *grh, const struct mail *m, uint32_t len)
 	CHECK_EQ(ntohs(ip.tot_len), len);
 }
 
+/* The global route header of RoCE v1 looks the same */
 static void check_ip6(const uint8_t *grh, const struct mail *m, uint32_t len)
 {
 	struct ip6_hdr ip;
 
 	memcpy(&ip, grh, sizeof(ip));
 	CHECK_EQ(ntohl(ip.ip6_flow) >> 20, 0x6 << 8 | 0x28);
-	CHECK_EQ(ip.ip6_nxt, IPPROTO_UDP);
+	CHECK_EQ(ip.ip6_nxt, net_is("v1") ? NEXT_HEADER_BTH : IPPROTO_UDP);
 	CHECK(!memcmp(&ip.ip6_src, &m->p.node[0].gid, 16), "source");
 	CHECK(!memcmp(&ip.ip6_dst, &m->p.node[1].gid, 16), "destination");
 	CHECK_EQ(ntohs(ip.ip6_plen) + sizeof(ip), len);
 }
 
-/* Headers and ICRC of a datagram with an immediate, from the IP header on */
+/* Headers and ICRC of a datagram with an immediate, from the outer one on */
 static uint32_t wire_len(uint32_t len)
 {
-	return (net_is("ip6") ? 40 : 20) + 8 + 12 + 8 + 4 + (len + 3) / 4 * 4 +
-	       4;
+	uint32_t outer = net_is("v1") ? 40 : net_is("ip6") ? 40 + 8 : 20 + 8;
+
+	return outer + 12 + 8 + 4 + (len + 3) / 4 * 4 + 4;
 }
 
 static void mail_check(struct mail *m, uint32_t len)
@@ -148,7 +152,7 @@ static void mail_check(struct mail *m, uint32_t len)
 	CHECK_EQ(wc.qp_num, m->p.end[1].qp->qp_num);
 	CHECK_EQ(wc.wc_flags, IBV_WC_GRH | IBV_WC_WITH_IMM);
 	CHECK_EQ(wc.imm_data, htobe32(0xfeed));
-	if (net_is("ip6"))
+	if (net_is("ip6") || net_is("v1"))
 		check_ip6(buf, m, wire_len(len));
 	else
 		check_ip4(buf, m, wire_len(len));

@@ -187,12 +187,6 @@ static void fragment(struct stage *t, struct spec *s, int arg)
 	s->between_type = IPPROTO_FRAGMENT;
 }
 
-static void cnp(struct stage *t, struct spec *s, int arg)
-{
-	s->opcode = CNP;
-	s->apsn = 0;
-}
-
 static void response(struct stage *t, struct spec *s, int arg)
 {
 	s->opcode = arg;
@@ -259,7 +253,6 @@ static const struct drop drops[] = {
 	{ "a bit of the PSN changed", "rx_icrc", spoil_icrc, 4 },
 	{ "a bit of the UDP port changed", "rx_icrc", spoil_icrc, 5 },
 	{ "something between IP and UDP header", "rx_length", between, 0 },
-	{ "a congestion notification", "rx_cnp", cnp, 0 },
 	{ "an ACK of nothing", NULL, response, ACKNOWLEDGE },
 	{ "a READ response to nothing", NULL, response, READ_RESP_ONLY },
 	{ "a READ response middle to nothing", NULL, response,
@@ -300,7 +293,7 @@ static void tos_change(struct built *b)
 	if (*b->ip >> 4 == 4)
 		b->ip[1] = 0x5a;
 	else
-		b->ip[1] = 0x3c;
+		b->ip[1] = 0x2c;
 }
 
 static void ttl_change(struct built *b)

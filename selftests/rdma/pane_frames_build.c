@@ -326,8 +326,9 @@ static const char *check_bth(const uint8_t *bth)
 		return "MigReq not set";
 	if (get16(bth + 2) != 0xffff)
 		return "P_Key is not the default";
-	if (bth[4])
-		return "FECN, BECN or reserved bits set";
+	/* BECN is what a congestion notification says */
+	if (bth[4] != (bth[0] == CNP ? 0x40 : 0))
+		return "FECN, BECN or reserved bits";
 	if (bth[8] & 0x7f)
 		return "reserved bits beside AckReq set";
 	return NULL;

@@ -40,7 +40,7 @@ static const char *opcode_outcome(unsigned int op)
 	case SEND_ONLY_INV:
 		return "sent_rem_access inv_refused";
 	case CNP:
-		return "rx_cnp";
+		return "rx_length";
 	case 0x15:
 		return "rx_opcode";
 	}
@@ -77,6 +77,65 @@ static void every_opcode(const void *arg)
 		}
 	}
 	stage_still_works(&t);
+	stage_close(&t);
+}
+
+/* ---- congestion ------------------------------------------------------ */
+
+/* It is for a connection, from its peer, and changes nothing */
+static void notification(const void *arg)
+{
+	static const uint8_t zeros[16];
+	struct stage t;
+	struct spec s;
+
+	stage_open(&t);
+	s = spec_of(&t);
+	s.opcode = CNP;
+	s.apsn = 0;
+	s.payload = zeros;
+	s.len = sizeof(zeros);
+	stage_note(&t);
+	stranger_send(&t.s, &s);
+	stage_expect(&t, "rx_cnp");
+	CHECK_EQ(stage_moved(&t, "sent_pkts"), 0);
+	s.src.raw[15] ^= 1;
+	stage_drops(&t, &s, "rx_source");
+	stage_still_works(&t);
+	stage_close(&t);
+}
+
+static void mark(struct built *b)
+{
+	if (*b->ip >> 4 == 4)
+		b->ip[1] = 0x5b;
+	else
+		b->ip[1] |= 0x30;
+}
+
+/* A queue on the way had marked the packet: the peer is told, before its ACK */
+static void marked(const void *arg)
+{
+	static const uint8_t zeros[16];
+	struct stage t;
+	struct spec s;
+	struct seen seen;
+
+	stage_open(&t);
+	s = spec_of(&t);
+	s.after = mark;
+	stage_note(&t);
+	stranger_send(&t.s, &s);
+	stranger_wait(&t.s, &seen);
+	CHECK_EQ(seen.opcode, CNP);
+	CHECK_EQ(seen.dqpn, t.qpn);
+	CHECK_EQ(seen.psn, 0);
+	CHECK_EQ(seen.hdr_len, sizeof(zeros));
+	CHECK(!memcmp(seen.hdr, zeros, sizeof(zeros)), "reserved bytes");
+	stranger_wait(&t.s, &seen);
+	CHECK_EQ(seen.opcode, ACKNOWLEDGE);
+	CHECK_EQ(seen.syndrome, ACK_OK);
+	stage_expect(&t, "np_cnp_sent np_ecn_marked_roce_packets");
 	stage_close(&t);
 }
 
@@ -385,6 +444,8 @@ static const bool yes = true, no;
 void list_others(void)
 {
 	pane_test(0, every_opcode, NULL, "every opcode");
+	pane_test(0, notification, NULL, "a congestion notification");
+	pane_test(0, marked, NULL, "a packet marked on the way");
 	pane_test(0, qp_states, NULL, "states that receive nothing");
 	pane_test(0, established, NULL, "the first packet in RTR");
 	pane_test(0, datagrams, NULL, "datagrams");

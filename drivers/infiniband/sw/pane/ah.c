@@ -64,7 +64,7 @@ static u16 ah_sport(struct rdma_ah_attr *attr)
  * @init: attributes, and whether this may sleep
  * @udata: of the call, NULL for kernel users
  *
- * Return: 0; -EINVAL for an address that is not RoCE v2; -ENOMEM; -EFAULT
+ * Return: 0; -EINVAL for an address that is not RoCE; -ENOMEM; -EFAULT
  */
 int pane_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		   struct ib_udata *udata)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <linux/etherdevice.h>
 #include <linux/slab.h>
 #include <net/ip6_route.h>
 #include <net/ipv6.h>
@@ -10,11 +11,29 @@
 #include "pane.h"
 #include "wire.h"
 
+/* Both addresses are of one family with RoCE v2; v1 does not look */
+static int av_init_net(struct pane_av *av, const struct ib_gid_attr *sgid)
+{
+	bool v4 = ipv6_addr_v4mapped(&av->saddr);
+
+	if (sgid->gid_type == IB_GID_TYPE_ROCE) {
+		av->net = RDMA_NETWORK_ROCE_V1;
+		return 0;
+	}
+	if (sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
+	    v4 != ipv6_addr_v4mapped(&av->daddr))
+		return -EINVAL;
+	av->net = v4 ? RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	return 0;
+}
+
 /**
  * pane_av_init - make an address vector of what the core resolved
  * @av: to fill
  * @attr: with a GRH whose sgid_attr is set
  * @sport: UDP source port
+ *
+ * The type of the source GID tells the version of RoCE.
  *
  * Return: 0; -EINVAL without a GRH or with a GID of another kind; -ENODEV if
  * the source address' interface is gone
@@ -24,22 +43,23 @@ int pane_av_init(struct pane_av *av, struct rdma_ah_attr *attr, u16 sport)
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 	const struct ib_gid_attr *sgid = grh->sgid_attr;
 	struct net_device *ndev;
-	int err = 0;
+	int err;
 
-	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) || !sgid ||
-	    sgid->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP)
+	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) || !sgid)
 		return -EINVAL;
 
 	memset(av, 0, sizeof(*av));
 	memcpy(&av->saddr, &sgid->gid, sizeof(av->saddr));
 	memcpy(&av->daddr, &grh->dgid, sizeof(av->daddr));
-	av->v6 = !ipv6_addr_v4mapped(&av->saddr);
-	if (av->v6 == ipv6_addr_v4mapped(&av->daddr))
-		return -EINVAL;
+	err = av_init_net(av, sgid);
+	if (err)
+		return err;
 	av->hop_limit = grh->hop_limit ?: IPDEFTTL;
 	av->tclass = grh->traffic_class;
 	av->flow_label = grh->flow_label;
+	av->sl = rdma_ah_get_sl(attr);
 	av->sport = sport;
+	ether_addr_copy(av->dmac, attr->roce.dmac);
 
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(sgid);
@@ -157,7 +177,8 @@ struct dst_entry *pane_av_route(struct pane_av *av, struct net *net)
 	if (likely(dst && dst_check(dst, READ_ONCE(av->cookie))))
 		return dst;
 
-	dst = av->v6 ? av_lookup6(av, net) : av_lookup4(av, net);
+	dst = av->net == RDMA_NETWORK_IPV6 ? av_lookup6(av, net) :
+					     av_lookup4(av, net);
 	/* freed after a grace period at the earliest */
 	dst_release(unrcu_pointer(xchg(&av->dst, RCU_INITIALIZER(dst))));
 	return dst;

@@ -3,6 +3,7 @@
 #ifndef PANE_AV_H
 #define PANE_AV_H
 
+#include <linux/if_ether.h>
 #include <linux/in6.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
@@ -13,7 +14,9 @@ struct pane_dev;
 
 /**
  * struct pane_av - an address vector
- * @v6: IPv6; else IPv4
+ * @net: enum rdma_network_type: RoCE v1, or v2 over IPv4 or IPv6
+ * @sl: service level; the priority of its packets
+ * @dmac: RoCE v1: MAC address of the destination
  * @hop_limit: TTL or hop limit
  * @tclass: TOS or traffic class
  * @flow_label: of IPv6 packets
@@ -21,14 +24,16 @@ struct pane_dev;
  * @oif: interface of the source address
  * @saddr: source address; an IPv4 one in the last four bytes, mapped
  * @daddr: destination address, likewise
- * @dst: cached route; RCU
+ * @dst: cached route; RCU. RoCE v1 has none.
  * @cookie: that tells whether an IPv6 route is still good
  * @rcu: frees a connected QP's
  *
  * Only the route changes after pane_av_init().
  */
 struct pane_av {
-	bool v6;
+	u8 net;
+	u8 sl;
+	u8 dmac[ETH_ALEN];
 	u8 hop_limit;
 	u8 tclass;
 	u32 flow_label;

@@ -68,6 +68,10 @@ static int pane_query_device(struct ib_device *ibdev,
 	attr->max_mw = PANE_MAX_MW;
 	attr->max_pd = PANE_MAX_PD;
 	attr->max_ah = PANE_MAX_AH;
+	attr->max_mcast_grp = PANE_MAX_MCAST_GRP;
+	attr->max_mcast_qp_attach = PANE_MAX_MCAST_QP;
+	attr->max_total_mcast_qp_attach = PANE_MAX_MCAST_GRP *
+					  PANE_MAX_MCAST_QP;
 	attr->max_qp_rd_atom = PANE_MAX_RD_ATOMIC;
 	attr->max_res_rd_atom = PANE_MAX_RD_ATOMIC * PANE_MAX_QP;
 	attr->max_qp_init_rd_atom = PANE_MAX_RD_ATOMIC;
@@ -134,7 +138,8 @@ static int pane_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 	struct ib_port_attr attr;
 	int err;
 
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE |
+				    RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
 	err = ib_query_port(ibdev, port_num, &attr);
 	if (err)
 		return err;
@@ -294,6 +299,7 @@ static const struct ib_device_ops pane_device_ops = {
 	.alloc_pd = pane_alloc_pd,
 	.alloc_ucontext = pane_alloc_ucontext,
 	.alloc_xrcd = pane_alloc_xrcd,
+	.attach_mcast = pane_attach_mcast,
 	.create_ah = pane_create_ah,
 	.create_cq = pane_create_cq,
 	.create_qp = pane_create_qp,
@@ -309,6 +315,7 @@ static const struct ib_device_ops pane_device_ops = {
 	.destroy_cq = pane_destroy_cq,
 	.destroy_qp = pane_destroy_qp,
 	.destroy_srq = pane_destroy_srq,
+	.detach_mcast = pane_detach_mcast,
 	.device_group = &pane_attr_group,
 	.disassociate_ucontext = pane_disassociate_ucontext,
 	.get_dma_mr = pane_get_dma_mr,
@@ -402,6 +409,7 @@ static int device_init(struct pane_dev *dev, struct net_device *ndev)
 
 	INIT_LIST_HEAD(&dev->node);
 	mutex_init(&dev->mw2_lock);
+	mutex_init(&dev->mcast_lock);
 	dev->mw2 = 'B';
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	device_set_guid(dev, ndev);

@@ -24,15 +24,33 @@ struct icrc_v6 {
 	struct pane_bth bth;
 };
 
+struct icrc_v1 {
+	struct ipv6hdr grh;
+	struct pane_bth bth;
+};
+
 /* not a byte of padding: all of it goes into the CRC */
 static_assert(sizeof(struct icrc_v4) == 20 + 8 + 12);
 static_assert(sizeof(struct icrc_v6) == 40 + 8 + 12);
+static_assert(sizeof(struct icrc_v1) == 40 + 12);
 
 /* FECN, BECN and the six reserved bits beside the QP number */
-static void icrc_mask(struct udphdr *uh, struct pane_bth *bth)
+static void icrc_mask_bth(struct pane_bth *bth)
+{
+	bth->dqpn |= cpu_to_be32(~(u32)PANE_BTH_QPN);
+}
+
+static void icrc_mask_udp(struct udphdr *uh)
 {
 	uh->check = (__force __sum16)0xffff;
-	bth->dqpn |= cpu_to_be32(~(u32)PANE_BTH_QPN);
+}
+
+/* Traffic class, flow label and hop limit; of a global route header, too */
+static void icrc_mask_ipv6(struct ipv6hdr *ip6h)
+{
+	ip6h->priority = 0xf;
+	memset(ip6h->flow_lbl, 0xff, sizeof(ip6h->flow_lbl));
+	ip6h->hop_limit = 0xff;
 }
 
 /**
@@ -51,7 +69,8 @@ u32 pane_icrc_start_v4(const struct iphdr *iph, const struct udphdr *uh,
 	h.ip.tos = 0xff;
 	h.ip.ttl = 0xff;
 	h.ip.check = (__force __sum16)0xffff;
-	icrc_mask(&h.udp, &h.bth);
+	icrc_mask_udp(&h.udp);
+	icrc_mask_bth(&h.bth);
 	return pane_icrc_add(PANE_ICRC_SEED, &h, sizeof(h));
 }
 
@@ -68,10 +87,24 @@ u32 pane_icrc_start_v6(const struct ipv6hdr *ip6h, const struct udphdr *uh,
 {
 	struct icrc_v6 h = { .ip = *ip6h, .udp = *uh, .bth = *bth };
 
-	/* traffic class and flow label */
-	h.ip.priority = 0xf;
-	memset(h.ip.flow_lbl, 0xff, sizeof(h.ip.flow_lbl));
-	h.ip.hop_limit = 0xff;
-	icrc_mask(&h.udp, &h.bth);
+	icrc_mask_ipv6(&h.ip);
+	icrc_mask_udp(&h.udp);
+	icrc_mask_bth(&h.bth);
+	return pane_icrc_add(PANE_ICRC_SEED, &h, sizeof(h));
+}
+
+/**
+ * pane_icrc_start_v1 - begin the ICRC of a packet of RoCE v1
+ * @grh: its global route header, payload length as sent
+ * @bth: its base transport header
+ *
+ * Return: the value accumulated up to the end of the BTH
+ */
+u32 pane_icrc_start_v1(const struct ipv6hdr *grh, const struct pane_bth *bth)
+{
+	struct icrc_v1 h = { .grh = *grh, .bth = *bth };
+
+	icrc_mask_ipv6(&h.grh);
+	icrc_mask_bth(&h.bth);
 	return pane_icrc_add(PANE_ICRC_SEED, &h, sizeof(h));
 }

@@ -3,9 +3,10 @@
  * The invariant CRC at the end of every RoCE packet.
  *
  * It is Ethernet's CRC-32 over 64 ones (where an InfiniBand packet has its
- * local route header), the IP, UDP and BTH headers with the fields that change
- * on the way taken as ones, and the rest up to the padding. The accumulated
- * value is kept uncomplemented until pane_icrc_final().
+ * local route header), the IP and UDP or global route headers and the BTH with
+ * the fields that change on the way taken as ones, and the rest up to the
+ * padding. The accumulated value is kept uncomplemented until
+ * pane_icrc_final().
  */
 #ifndef PANE_ICRC_H
 #define PANE_ICRC_H
@@ -22,6 +23,8 @@ u32 pane_icrc_start_v4(const struct iphdr *iph, const struct udphdr *uh,
 		       const struct pane_bth *bth);
 u32 pane_icrc_start_v6(const struct ipv6hdr *ip6h, const struct udphdr *uh,
 		       const struct pane_bth *bth);
+
+u32 pane_icrc_start_v1(const struct ipv6hdr *grh, const struct pane_bth *bth);
 
 static inline u32 pane_icrc_add(u32 crc, const void *data, size_t len)
 {

@@ -10,6 +10,7 @@
 #include "netdev.h"
 #include "num.h"
 #include "pane.h"
+#include "rx.h"
 #include "sock.h"
 #include "tx.h"
 
@@ -43,6 +44,7 @@ static int __init pane_init(void)
 	err = pane_device_init();
 	if (err)
 		goto err_netdev;
+	pane_rx_eth_init();
 	pane_debugfs_init();
 	rdma_link_register(&pane_link_ops);
 	return 0;
@@ -65,6 +67,7 @@ static void __exit pane_exit(void)
 	rdma_link_unregister(&pane_link_ops);
 	ib_unregister_driver((enum rdma_driver_id)RDMA_DRIVER_PANE);
 	pane_debugfs_exit();
+	pane_rx_eth_exit();
 	pane_device_exit();
 	pane_netdev_exit();
 	pane_sock_exit();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include <linux/if_vlan.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
@@ -10,6 +9,7 @@
 #include "pane.h"
 #include "rx.h"
 #include "sock.h"
+#include "wire.h"
 
 /* Devices whose interface exists; changed under RTNL, read under RCU */
 static LIST_HEAD(pane_devs);
@@ -39,6 +39,10 @@ static int netdev_attach_locked(struct pane_dev *dev, struct net_device *ndev)
 	if (netdev_find_attached(ndev))
 		return -EEXIST;
 	err = pane_sock_get(dev_net(ndev));
+	if (err == -EADDRINUSE && net_ratelimit())
+		netdev_info(ndev,
+			    "rdma_pane: UDP port %u is taken in this network namespace, by rdma_rxe or a socket\n",
+			    PANE_UDP_PORT);
 	if (err)
 		return err;
 
@@ -109,26 +113,35 @@ struct net_device *pane_netdev_get(struct pane_dev *dev)
 
 /* ---- whose packet is it? --------------------------------------------- */
 
-/* Did the packet come in through the device's interface, or a VLAN on it? */
+/*
+ * Did the packet come in through an interface above the device's: a VLAN, or
+ * the bridge or bond that it is a port of?
+ */
+static bool netdev_received_above(const struct pane_dev *dev,
+				  const struct sk_buff *skb)
+{
+	struct net_device *ndev = rcu_dereference(dev->ndev);
+
+	return ndev && netdev_has_upper_dev_all_rcu(ndev, skb->dev);
+}
+
 static bool netdev_received(const struct pane_dev *dev,
 			    const struct sk_buff *skb)
 {
-	const struct net_device *ndev = skb->dev;
-
-	if (dev->ifindex == ndev->ifindex)
-		return true;
-	return is_vlan_dev(ndev) &&
-	       dev->ifindex == vlan_dev_real_dev(ndev)->ifindex;
+	return dev->ifindex == skb->dev->ifindex ||
+	       netdev_received_above(dev, skb);
 }
 
-/* Is it the address of one of the device's GIDs? */
-static bool netdev_has_gid(struct pane_dev *dev, const struct in6_addr *daddr)
+/* Is @daddr one of the device's GIDs, for packets of this kind? */
+static bool netdev_has_gid(struct pane_dev *dev, const struct sk_buff *skb,
+			   const struct in6_addr *daddr)
 {
+	enum ib_gid_type type = pane_rx_net(skb) == RDMA_NETWORK_ROCE_V1 ?
+				IB_GID_TYPE_ROCE : IB_GID_TYPE_ROCE_UDP_ENCAP;
 	const struct ib_gid_attr *attr;
 
 	attr = rdma_find_gid_by_port(&dev->ibdev, (const union ib_gid *)daddr,
-				     IB_GID_TYPE_ROCE_UDP_ENCAP, PANE_PORT,
-				     NULL);
+				     type, PANE_PORT, NULL);
 	if (IS_ERR(attr))
 		return false;
 	rdma_put_gid_attr(attr);
@@ -142,38 +155,65 @@ static bool netdev_has_gid(struct pane_dev *dev, const struct in6_addr *daddr)
  * @daddr: its destination
  *
  * Packets between addresses of one host come in through another interface than
- * the address is on.
+ * the address is on. The IP stack has seen to it that the destination is one of
+ * this host's; with RoCE v1 nobody has.
  *
  * Context: RCU read side.
  */
 bool pane_netdev_accepts(struct pane_dev *dev, const struct sk_buff *skb,
 			 const struct in6_addr *daddr)
 {
-	return netdev_received(dev, skb) || netdev_has_gid(dev, daddr);
+	if (pane_rx_net(skb) != RDMA_NETWORK_ROCE_V1 &&
+	    netdev_received(dev, skb))
+		return true;
+	return netdev_has_gid(dev, skb, daddr);
+}
+
+/**
+ * pane_netdev_on - the device on an interface
+ * @net: namespace
+ * @ndev: the interface
+ *
+ * Context: RCU read side, which the device lives at least as long as.
+ * Return: the device or NULL
+ */
+struct pane_dev *pane_netdev_on(const struct net *net,
+				const struct net_device *ndev)
+{
+	struct pane_dev *dev;
+
+	list_for_each_entry_rcu(dev, &pane_devs, node)
+		if (rcu_access_pointer(dev->net) == net &&
+		    dev->ifindex == ndev->ifindex)
+			return dev;
+	return NULL;
 }
 
 /**
  * pane_netdev_find - the device a packet is for, without the help of a QP
  * @net: namespace it came in
- * @skb: the packet
+ * @skb: the packet, with its network header
+ *
+ * Several may be: the one on the interface that it came in through goes first.
  *
  * Context: RCU read side, which the device lives at least as long as.
  * Return: the device or NULL
  */
 struct pane_dev *pane_netdev_find(struct net *net, const struct sk_buff *skb)
 {
+	struct pane_dev *dev = pane_netdev_on(net, skb->dev);
 	struct in6_addr saddr, daddr;
-	struct pane_dev *dev;
 
-	list_for_each_entry_rcu(dev, &pane_devs, node)
-		if (rcu_access_pointer(dev->net) == net &&
-		    netdev_received(dev, skb))
-			return dev;
-
+	if (dev)
+		return dev;
 	pane_rx_gids(skb, &saddr, &daddr);
 	list_for_each_entry_rcu(dev, &pane_devs, node)
 		if (rcu_access_pointer(dev->net) == net &&
-		    netdev_has_gid(dev, &daddr))
+		    netdev_has_gid(dev, skb, &daddr))
+			return dev;
+	list_for_each_entry_rcu(dev, &pane_devs, node)
+		if (rcu_access_pointer(dev->net) == net &&
+		    netdev_received_above(dev, skb))
 			return dev;
 	return NULL;
 }

@@ -5,6 +5,7 @@
  *
  * Locks, outermost first
  *	qp->mutex		modify, query and destroy of one QP
+ *	dev->mcast_lock		multicast groups; takes RTNL
  *	qp->lock		a QP's state, queues and packets (BH)
  *	keytab->locks[]		state of windows (BH)
  *	qp->mw_lock		the windows bound on a QP (BH)
@@ -26,6 +27,7 @@
 #include <rdma/pane-abi.h>
 
 #include "keytab.h"
+#include "mcast.h"
 #include "stats.h"
 
 #define PANE_VENDOR_ID		0xffffff
@@ -43,6 +45,8 @@
 #define PANE_MAX_SRQ		65536
 #define PANE_MAX_SRQ_WR		32768
 #define PANE_MAX_AH		65536
+#define PANE_MAX_MCAST_GRP	8192
+#define PANE_MAX_MCAST_QP	128
 #define PANE_MAX_RD_ATOMIC	64
 #define PANE_MAX_FRMR_PAGES	1024
 #define PANE_MAX_MSG		0x80000000U
@@ -64,6 +68,9 @@
  * @port_up: state that was seen last; RTNL
  * @keys: keys of regions and windows
  * @ahs: address handles by number
+ * @mcast_lock: guards the multicast groups; outside RTNL
+ * @mcgs: multicast groups with QPs here, by address; RCU
+ * @num_mcg: how many
  * @gsi: QP 1; RCU
  * @stats: counters
  * @num_qp: QPs; limits what users may create
@@ -89,6 +96,9 @@ struct pane_dev {
 	bool port_up;
 	struct pane_keytab keys;
 	struct xarray ahs;
+	struct mutex mcast_lock;
+	struct hlist_head mcgs[PANE_MCAST_HASH];
+	u32 num_mcg;
 	struct pane_qp __rcu *gsi;
 	struct pane_stats __percpu *stats;
 	atomic_t num_qp;

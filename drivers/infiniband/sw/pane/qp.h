@@ -330,6 +330,7 @@ struct pane_txq {
  *           the CPU that received is still sending an ACK
  * @established: IB_EVENT_COMM_EST was raised
  * @more: the requester stopped only to give others a turn
+ * @cnp_sent: when the peer was last told of congestion, ktime_get_ns()
  * @notify: CQs whose handlers are to be called
  * @num_notify: how many
  * @events: bits of IB_EVENT_ to raise
@@ -375,6 +376,7 @@ struct pane_qp {
 	struct pane_txq tx_resp;
 	bool established;
 	bool more;
+	u64 cnp_sent;
 	struct pane_cq *notify[PANE_QP_NOTIFY];
 	u32 num_notify;
 	unsigned long events;

@@ -391,14 +391,20 @@ static int req_send_connected(struct pane_qp *qp, struct pane_swqe *w)
 
 /*
  * The route of a datagram. Its packet holds a reference: the handle may be
- * gone when it is sent.
+ * gone when it is sent. RoCE v1 has no routes.
+ * Return: false if it can go nowhere
  */
-static struct dst_entry *req_datagram_route(struct pane_qp *qp,
-					    struct pane_av *av)
+static bool req_datagram_route(struct pane_qp *qp, struct pane_av *av,
+			       struct dst_entry **dst)
 {
 	struct net *net = rcu_dereference(qp->dev->net);
 
-	return net ? pane_av_route_get(av, net) : NULL;
+	*dst = NULL;
+	if (av->net == RDMA_NETWORK_ROCE_V1)
+		return true;
+	if (net)
+		*dst = pane_av_route_get(av, net);
+	return *dst;
 }
 
 /* A datagram is done when it is sent, whatever becomes of it */
@@ -417,15 +423,15 @@ static int req_send_datagram(struct pane_qp *qp, struct pane_swqe *w)
 		req_fail(w, IB_WC_LOC_QP_OP_ERR, PANE_VERR_WQE_AH);
 		return 0;
 	}
-	dst = req_datagram_route(qp, av);
-	if (dst) {
+	if (req_datagram_route(qp, av, &dst)) {
 		pane_sgl_init(&qp->sq.sgl, qp->pd, w->sge, w->num_sge);
 		err = req_build(qp, w, av, &bth);
 		if (err) {
 			dst_release(dst);
 			return err;
 		}
-		skb_dst_set(skb_peek_tail(&qp->tx_req.skbs), dst);
+		if (dst)
+			skb_dst_set(skb_peek_tail(&qp->tx_req.skbs), dst);
 	} else {
 		pane_count(qp->dev, send_no_route);
 	}

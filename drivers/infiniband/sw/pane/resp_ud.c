@@ -32,8 +32,7 @@ static void ud_complete(struct pane_qp *qp, const struct pane_pkt *p)
 	struct pane_wc wc;
 
 	pane_wc_init(&wc, qp->resp.rwqe->wr_id, IB_WC_SUCCESS, IB_WC_RECV);
-	wc.net_type = ip_hdr(p->skb)->version == 4 ? RDMA_NETWORK_IPV4 :
-						     RDMA_NETWORK_IPV6;
+	wc.net_type = pane_rx_net(p->skb);
 	wc.vlan = ud_vlan(p->skb);
 	wc.cqe.byte_len = UD_GRH_SIZE + p->len;
 	wc.cqe.src_qp = be32_to_cpu(deth->sqpn) & PANE_BTH_QPN;

@@ -10,10 +10,14 @@
 #include <linux/netfilter.h>
 #include <linux/udp.h>
 #include <net/busy_poll.h>
+#include <net/inet_ecn.h>
 #include <net/ipv6.h>
+#include <rdma/ib_addr.h>
 
 #include "ack.h"
+#include "cnp.h"
 #include "icrc.h"
+#include "mcast.h"
 #include "netdev.h"
 #include "pane.h"
 #include "qp.h"
@@ -47,6 +51,8 @@ static enum pane_counter pkt_read(struct pane_pkt *p)
 	pad = (bth->flags & PANE_BTH_PAD) >> PANE_BTH_PAD_SHIFT;
 	rest = p->op->hdr_len + pad + PANE_ICRC_SIZE;
 	if (rest > p->size)
+		return PANE_CNT_rx_length;
+	if (p->op->kind == PANE_KIND_CNP && p->size - rest != PANE_CNP_SIZE)
 		return PANE_CNT_rx_length;
 
 	p->hdr = skb_header_pointer(p->skb, p->start, p->op->hdr_len, p->buf);
@@ -136,20 +142,27 @@ static bool rx_icrc_needed(const struct sk_buff *skb)
 static u32 rx_icrc_start(const struct pane_pkt *p, u32 index)
 {
 	u32 udp_len = sizeof(struct udphdr) + p->size;
-	struct udphdr uh = *udp_hdr(p->skb);
 	struct ipv6hdr ip6h;
+	struct iphdr iph;
+	struct udphdr uh;
 
-	uh.len = htons(udp_len);
-	if (ip_hdr(p->skb)->version == 4) {
-		struct iphdr iph = *ip_hdr(p->skb);
-
+	switch (pane_rx_net(p->skb)) {
+	case RDMA_NETWORK_IPV4:
+		uh = *udp_hdr(p->skb);
+		uh.len = htons(udp_len);
+		iph = *ip_hdr(p->skb);
 		iph.tot_len = htons(sizeof(iph) + udp_len);
 		iph.id = htons(ntohs(iph.id) + index);
 		return pane_icrc_start_v4(&iph, &uh, pkt_bth(p));
+	case RDMA_NETWORK_IPV6:
+		uh = *udp_hdr(p->skb);
+		uh.len = htons(udp_len);
+		ip6h = *ipv6_hdr(p->skb);
+		ip6h.payload_len = htons(udp_len);
+		return pane_icrc_start_v6(&ip6h, &uh, pkt_bth(p));
+	default:
+		return pane_icrc_start_v1(ipv6_hdr(p->skb), pkt_bth(p));
 	}
-	ip6h = *ipv6_hdr(p->skb);
-	ip6h.payload_len = htons(udp_len);
-	return pane_icrc_start_v6(&ip6h, &uh, pkt_bth(p));
 }
 
 static bool rx_icrc_is(const struct pane_pkt *p, u32 index)
@@ -186,7 +199,7 @@ static bool rx_plain_ip(const struct sk_buff *skb)
 
 /* ---- the packet and its QP ------------------------------------------- */
 
-/* The addresses of a packet as GIDs */
+/* The addresses of a packet as GIDs; those of RoCE v1 are in the same place */
 void pane_rx_gids(const struct sk_buff *skb, struct in6_addr *saddr,
 		  struct in6_addr *daddr)
 {
@@ -199,16 +212,33 @@ void pane_rx_gids(const struct sk_buff *skb, struct in6_addr *saddr,
 	}
 }
 
-/* Do the addresses belong to the connection, or to the device? */
-static bool rx_addresses_ok(const struct pane_qp *qp, const struct sk_buff *skb)
+/* A group's packets are for those attached to it, whatever QP they name */
+static bool rx_datagram_addresses_ok(const struct pane_qp *qp,
+				     const struct pane_pkt *p)
+{
+	struct in6_addr saddr, daddr;
+
+	pane_rx_gids(p->skb, &saddr, &daddr);
+	if (pkt_dqpn(p) == PANE_QPN_MULTICAST)
+		return true;
+	return !rdma_is_multicast_addr(&daddr) &&
+	       pane_netdev_accepts(qp->dev, p->skb, &daddr);
+}
+
+/*
+ * Do the addresses belong to the connection, or to the device? The version of
+ * RoCE counts as well: it is what firewalls see.
+ */
+static bool rx_addresses_ok(const struct pane_qp *qp, const struct pane_pkt *p)
 {
 	const struct pane_av *av = pane_qp_av(qp);
 	struct in6_addr saddr, daddr;
 
-	pane_rx_gids(skb, &saddr, &daddr);
 	if (pane_qp_is_datagram(qp))
-		return pane_netdev_accepts(qp->dev, skb, &daddr);
-	return ipv6_addr_equal(&daddr, &av->saddr) &&
+		return rx_datagram_addresses_ok(qp, p);
+	pane_rx_gids(p->skb, &saddr, &daddr);
+	return pane_rx_net(p->skb) == av->net &&
+	       ipv6_addr_equal(&daddr, &av->saddr) &&
 	       ipv6_addr_equal(&saddr, &av->daddr);
 }
 
@@ -229,13 +259,20 @@ static bool rx_qkey_ok(const struct pane_qp *qp, const struct pane_pkt *p)
 	return be32_to_cpu(deth->qkey) == READ_ONCE(qp->attr.qkey);
 }
 
-/* Of a pair of XRC QPs one asks and the other answers */
-static bool rx_role_ok(const struct pane_qp *qp, const struct pane_op_info *op)
+/*
+ * Is the opcode one of the QP's transport? Of a pair of XRC QPs one asks and
+ * the other answers. Congestion is told to all connections.
+ */
+static bool rx_transport_ok(const struct pane_qp *qp, const struct pane_pkt *p)
 {
+	if (p->op->kind == PANE_KIND_CNP)
+		return !pane_qp_is_datagram(qp);
+	if ((p->opcode & PANE_TR_MASK) != qp->transport)
+		return false;
 	if (qp->type == IB_QPT_XRC_INI)
-		return op->flags & PANE_OPF_RESPONSE;
+		return p->op->flags & PANE_OPF_RESPONSE;
 	if (qp->type == IB_QPT_XRC_TGT)
-		return op->flags & PANE_OPF_REQUEST;
+		return p->op->flags & PANE_OPF_REQUEST;
 	return true;
 }
 
@@ -243,10 +280,9 @@ static bool rx_role_ok(const struct pane_qp *qp, const struct pane_op_info *op)
 static enum pane_counter rx_check(const struct pane_qp *qp,
 				  const struct pane_pkt *p)
 {
-	if ((p->opcode & PANE_TR_MASK) != qp->transport ||
-	    !rx_role_ok(qp, p->op))
+	if (!rx_transport_ok(qp, p))
 		return PANE_CNT_rx_transport;
-	if (!rx_addresses_ok(qp, p->skb))
+	if (!rx_addresses_ok(qp, p))
 		return PANE_CNT_rx_source;
 	if (!rx_pkey_ok(p))
 		return PANE_CNT_rx_pkey;
@@ -276,9 +312,16 @@ static struct pane_qp *rx_find_qp(const struct pane_pkt *p, struct net *net)
 	return NULL;
 }
 
-/* Packets that reach no QP count where they came in, if that is known */
-static void rx_count_lost(struct net *net, const struct sk_buff *skb,
-			  enum pane_counter why)
+/**
+ * pane_rx_count - count a packet that reaches no QP
+ * @net: namespace it came in
+ * @skb: the packet, its network header being right
+ * @why: the counter
+ *
+ * It counts where it came in, if that is known.
+ */
+void pane_rx_count(struct net *net, const struct sk_buff *skb,
+		   enum pane_counter why)
 {
 	struct pane_dev *dev = pane_netdev_find(net, skb);
 
@@ -286,47 +329,44 @@ static void rx_count_lost(struct net *net, const struct sk_buff *skb,
 		this_cpu_inc(dev->stats->c[why]);
 }
 
-/*
- * The QP a packet is for, if the packet passes all checks. @last is the QP of
- * the packet before it in a train, which it mostly shares.
- */
-static struct pane_qp *rx_admit(struct pane_pkt *p, struct net *net,
-				struct pane_qp *last)
+/* May the QP have the packet? Both is counted. */
+static bool rx_admit(const struct pane_qp *qp, const struct pane_pkt *p)
 {
-	struct pane_qp *qp = NULL;
-	enum pane_counter why;
+	enum pane_counter why = rx_check(qp, p);
 
-	why = rx_plain_ip(p->skb) ? pkt_read(p) : PANE_CNT_rx_length;
-	if (why == PANE_CNT_rcvd_pkts) {
-		if (p->op->kind == PANE_KIND_CNP)
-			why = PANE_CNT_rx_cnp;
-		else if (last && last->qpn == pkt_dqpn(p))
-			qp = last;
-		else
-			qp = rx_find_qp(p, net);
-	}
-	if (!qp) {
-		rx_count_lost(net, p->skb, why == PANE_CNT_rcvd_pkts ?
-			      PANE_CNT_rx_no_qp : why);
-		return NULL;
-	}
-	why = rx_check(qp, p);
 	if (why != PANE_CNT_rcvd_pkts) {
 		this_cpu_inc(qp->dev->stats->c[why]);
-		return NULL;
+		return false;
 	}
 	pane_count(qp->dev, rcvd_pkts);
 	pane_count_add(qp->dev, rcvd_bytes, p->size);
-	return qp;
+	return true;
+}
+
+/* Had a queue on the way marked the packet? */
+static bool rx_is_marked(const struct sk_buff *skb)
+{
+	u8 tclass = pane_rx_net(skb) == RDMA_NETWORK_IPV4 ?
+		    ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb));
+
+	return INET_ECN_is_ce(tclass);
 }
 
 /* Give the packet to its QP, which is entered */
 static void rx_deliver(struct pane_qp *qp, struct pane_pkt *p)
 {
+	if (p->op->kind == PANE_KIND_CNP) {
+		pane_count(qp->dev, rx_cnp);
+		return;
+	}
+	if (pane_qp_is_datagram(qp)) {
+		pane_resp_datagram(qp, p);
+		return;
+	}
+	if (unlikely(rx_is_marked(p->skb)))
+		pane_cnp_marked(qp);
 	if (p->op->flags & PANE_OPF_RESPONSE)
 		pane_ack_packet(qp, p);
-	else if (pane_qp_is_datagram(qp))
-		pane_resp_datagram(qp, p);
 	else
 		pane_resp_packet(qp, p);
 }
@@ -336,6 +376,48 @@ static void rx_leave(struct pane_qp *qp)
 {
 	pane_resp_send_due_ack(qp);
 	pane_qp_leave(qp);
+}
+
+/* A copy for every QP that is attached to the group on the device */
+static void rx_to_members(struct pane_dev *dev, struct pane_pkt *p)
+{
+	const struct pane_mc_member *m;
+	struct in6_addr saddr, daddr;
+	struct pane_mcg *g;
+
+	pane_rx_gids(p->skb, &saddr, &daddr);
+	g = pane_mcg_find(dev, &daddr);
+	if (!g) {
+		pane_count(dev, rx_no_qp);
+		return;
+	}
+	list_for_each_entry_rcu(m, &g->members, node) {
+		if (!rx_admit(m->qp, p))
+			continue;
+		pane_qp_enter(m->qp);
+		rx_deliver(m->qp, p);
+		pane_qp_leave(m->qp);
+	}
+}
+
+/*
+ * The QP a packet is for, if it names one and passes all checks. @last is the
+ * QP of the packet before it in a train, which it mostly shares.
+ */
+static struct pane_qp *rx_route(struct pane_pkt *p, struct net *net,
+				struct pane_qp *last)
+{
+	struct pane_qp *qp;
+
+	if (last && last->qpn == pkt_dqpn(p))
+		qp = last;
+	else
+		qp = rx_find_qp(p, net);
+	if (!qp) {
+		pane_rx_count(net, p->skb, PANE_CNT_rx_no_qp);
+		return NULL;
+	}
+	return rx_admit(qp, p) ? qp : NULL;
 }
 
 /*
@@ -350,21 +432,49 @@ static u32 rx_step(const struct sk_buff *skb)
 								 size;
 }
 
-/* Hand every packet of a datagram, which is maybe a train, to its QP */
-static void rx_datagram(struct net *net, struct sk_buff *skb)
+static void rx_multicast(struct net *net, struct pane_pkt *p)
+{
+	struct pane_dev *dev = pane_netdev_find(net, p->skb);
+
+	if (dev)
+		rx_to_members(dev, p);
+}
+
+/**
+ * pane_rx_packets - hand packets to their QPs
+ * @net: namespace they came in
+ * @skb: a packet, maybe a train; its network header is right
+ * @start: of the first BTH
+ *
+ * Context: RCU read side; bottom halves disabled.
+ */
+void pane_rx_packets(struct net *net, struct sk_buff *skb, u32 start)
 {
 	struct pane_qp *qp, *last = NULL;
 	u32 step = rx_step(skb);
+	enum pane_counter why;
 	struct pane_pkt p;	/* not cleared: pkt_read() sets the rest */
 
 	p.skb = skb;
-	p.start = sizeof(struct udphdr);
+	p.start = start;
 	p.index = 0;
 	if (skb->len <= p.start)
-		rx_count_lost(net, skb, PANE_CNT_rx_short);
+		pane_rx_count(net, skb, PANE_CNT_rx_short);
 	for (; p.start < skb->len; p.start += step, p.index++) {
 		p.size = min(step, skb->len - p.start);
-		qp = rx_admit(&p, net, last);
+		why = rx_plain_ip(skb) ? pkt_read(&p) : PANE_CNT_rx_length;
+		if (why != PANE_CNT_rcvd_pkts) {
+			pane_rx_count(net, skb, why);
+			continue;
+		}
+		if (unlikely(pkt_dqpn(&p) == PANE_QPN_MULTICAST)) {
+			if (last)
+				rx_leave(last);
+			last = NULL;
+			rx_multicast(net, &p);
+			continue;
+		}
+		qp = rx_route(&p, net, last);
 		if (!qp)
 			continue;
 		if (qp != last) {
@@ -441,9 +551,9 @@ unsigned int pane_rx_hook(void *priv, struct sk_buff *skb,
 	if (!rx_is_ours(skb, off))
 		return NF_ACCEPT;
 	if (off == skb_transport_offset(skb) && rx_pull(skb))
-		rx_datagram(state->net, skb);
+		pane_rx_packets(state->net, skb, sizeof(struct udphdr));
 	else
-		rx_count_lost(state->net, skb, PANE_CNT_rx_length);
+		pane_rx_count(state->net, skb, PANE_CNT_rx_length);
 	consume_skb(skb);
 	return NF_STOLEN;
 }

@@ -3,13 +3,18 @@
 #ifndef PANE_RX_H
 #define PANE_RX_H
 
+#include <linux/if_ether.h>
+#include <linux/ip.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
+#include <rdma/ib_verbs.h>
 
 #include "opcode.h"
+#include "stats.h"
 #include "wire.h"
 
 struct in6_addr;
+struct net;
 struct nf_hook_state;
 
 /**
@@ -50,11 +55,29 @@ static inline const void *pane_pkt_hdr(const struct pane_pkt *p,
 	return p->hdr + pane_op_offset(p->op, hdr);
 }
 
+/* enum rdma_network_type of a packet, which has its network header */
+static inline u8 pane_rx_net(const struct sk_buff *skb)
+{
+	if (skb->protocol == htons(ETH_P_IBOE))
+		return RDMA_NETWORK_ROCE_V1;
+	return ip_hdr(skb)->version == 4 ? RDMA_NETWORK_IPV4 :
+					   RDMA_NETWORK_IPV6;
+}
+
+/* rx.c */
 void pane_rx_gids(const struct sk_buff *skb, struct in6_addr *saddr,
 		  struct in6_addr *daddr);
 void pane_pkt_save(const struct pane_pkt *p, struct sk_buff *skb);
 bool pane_pkt_restore(struct pane_pkt *p, struct sk_buff *skb);
 unsigned int pane_rx_hook(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state);
+
+void pane_rx_packets(struct net *net, struct sk_buff *skb, u32 start);
+void pane_rx_count(struct net *net, const struct sk_buff *skb,
+		   enum pane_counter why);
+
+/* rx_eth.c */
+void pane_rx_eth_init(void);
+void pane_rx_eth_exit(void);
 
 #endif /* PANE_RX_H */

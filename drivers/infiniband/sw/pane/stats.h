@@ -24,6 +24,7 @@
 	X(send_no_mem,		"packets not built for want of memory")	\
 	X(link_downed,		"times the port went down")		\
 	/* checks of what comes in, in their order */			\
+	X(rx_grh,		"RoCE v1 without a right global route header") \
 	X(rx_short,		"shorter than a BTH and an ICRC")	\
 	X(rx_tver,		"transport version not 0")		\
 	X(rx_opcode,		"no such opcode")			\
@@ -37,7 +38,9 @@
 	X(rx_icrc_skipped,	"frames that never left this host, ICRC not checked") \
 	X(rx_qp_state,		"QP not in a state that receives")	\
 	X(rx_backlog,		"dropped, too much waits behind a READ") \
-	X(rx_cnp,		"congestion notifications, ignored")	\
+	X(rx_cnp,		"congestion notifications received")	\
+	X(np_ecn_marked_roce_packets, "packets that a queue on the way had marked") \
+	X(np_cnp_sent,		"congestion notifications sent")	\
 	X(rx_ud_no_recv,	"datagrams without a receive request")	\
 	X(rx_ud_length,		"datagrams longer than the receive request") \
 	X(rx_uc_dropped,	"UC packets dropped: message torn, no buffer, refused") \

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <linux/etherdevice.h>
 #include <linux/random.h>
-#include <net/ip.h>
-#include <net/ip6_checksum.h>
-#include <net/ip6_route.h>
-#include <net/ipv6.h>
+#include <net/dst.h>
 #include <net/sock.h>
-#include <net/udp.h>
 
 #include "av.h"
+#include "encap.h"
 #include "icrc.h"
 #include "pane.h"
 #include "qp.h"
@@ -35,74 +33,6 @@ static u32 tx_pad(u32 len)
 	return -len & 3;
 }
 
-static u32 tx_ip_len(const struct pane_av *av)
-{
-	return av->v6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr);
-}
-
-/* ---- headers below the BTH ------------------------------------------- */
-
-/* @len: bytes from here to the packet's end */
-static void tx_ipv4(struct iphdr *iph, const struct pane_av *av, u16 id,
-		    u32 len)
-{
-	iph->version = IPVERSION;
-	iph->ihl = sizeof(*iph) / 4;
-	iph->tos = av->tclass;
-	iph->tot_len = htons(len);
-	iph->id = htons(id);
-	iph->frag_off = htons(IP_DF);
-	iph->ttl = av->hop_limit;
-	iph->protocol = IPPROTO_UDP;
-	iph->check = 0;
-	iph->saddr = pane_av_saddr4(av);
-	iph->daddr = pane_av_daddr4(av);
-}
-
-static void tx_ipv6(struct ipv6hdr *ip6h, const struct pane_av *av, u32 len)
-{
-	ip6_flow_hdr(ip6h, av->tclass, htonl(av->flow_label & 0xfffff));
-	ip6h->payload_len = htons(len - sizeof(*ip6h));
-	ip6h->nexthdr = IPPROTO_UDP;
-	ip6h->hop_limit = av->hop_limit;
-	ip6h->saddr = av->saddr;
-	ip6h->daddr = av->daddr;
-}
-
-static void tx_udp(struct udphdr *uh, const struct pane_av *av, u32 len)
-{
-	uh->source = htons(av->sport);
-	uh->dest = htons(PANE_UDP_PORT);
-	uh->len = htons(len);
-	uh->check = 0;
-}
-
-/*
- * The lengths of a packet that is complete. The UDP checksum is left to the
- * device, as for any datagram: it guards the packet on the way to the ICRC
- * check, and while it is CHECKSUM_PARTIAL the packet has not left memory.
- */
-static void tx_fill_lengths(struct sk_buff *skb)
-{
-	u32 udp_len = skb->len - skb_transport_offset(skb);
-	struct udphdr *uh = udp_hdr(skb);
-
-	uh->len = htons(udp_len);
-	if (skb->protocol == htons(ETH_P_IPV6)) {
-		struct ipv6hdr *ip6h = ipv6_hdr(skb);
-
-		ip6h->payload_len = htons(udp_len);
-		uh->check = ~csum_ipv6_magic(&ip6h->saddr, &ip6h->daddr,
-					     udp_len, IPPROTO_UDP, 0);
-	} else {
-		struct iphdr *iph = ip_hdr(skb);
-
-		iph->tot_len = htons(skb->len);
-		uh->check = ~csum_tcpudp_magic(iph->saddr, iph->daddr, udp_len,
-					       IPPROTO_UDP, 0);
-	}
-}
-
 static void tx_bth(struct pane_frame *f, u8 opcode,
 		   const struct pane_bth_fields *b)
 {
@@ -110,7 +40,7 @@ static void tx_bth(struct pane_frame *f, u8 opcode,
 	f->bth->flags = PANE_BTH_MIGREQ | (b->solicited ? PANE_BTH_SE : 0) |
 			tx_pad(f->len) << PANE_BTH_PAD_SHIFT;
 	f->bth->pkey = cpu_to_be16(PANE_PKEY_DEFAULT);
-	f->bth->dqpn = cpu_to_be32(b->dqpn);
+	f->bth->dqpn = cpu_to_be32(b->dqpn | (b->becn ? PANE_BTH_BECN : 0));
 	f->bth->apsn = cpu_to_be32(b->psn | (b->ack_req ? PANE_BTH_ACKREQ : 0));
 }
 
@@ -127,12 +57,12 @@ static bool tx_trains_ok(const struct pane_qp *qp)
 	return dst && (dst->dev->features & NETIF_F_GSO_UDP_L4);
 }
 
-/* A packet of its own, complete but for what is behind the UDP header */
+/* A packet of its own, complete but for what is from the BTH on */
 static bool tx_place_new(struct pane_qp *qp, struct pane_frame *f, u32 psn)
 {
 	const struct pane_av *av = f->av;
-	u32 ip_len = tx_ip_len(av);
-	u32 len = ip_len + sizeof(struct udphdr) + f->seg_len;
+	u32 encap_len = pane_encap_len(av);
+	u32 len = encap_len + f->seg_len;
 	struct sk_buff *skb = alloc_skb(TX_HEADROOM + len, GFP_ATOMIC);
 
 	if (unlikely(!skb)) {
@@ -140,29 +70,18 @@ static bool tx_place_new(struct pane_qp *qp, struct pane_frame *f, u32 psn)
 		return false;
 	}
 	skb_reserve(skb, TX_HEADROOM);
-	skb_reset_network_header(skb);
-	skb_set_transport_header(skb, ip_len);
-	f->bth = skb_put(skb, len) + ip_len + sizeof(struct udphdr);
-
-	if (av->v6) {
-		skb->protocol = htons(ETH_P_IPV6);
-		tx_ipv6(ipv6_hdr(skb), av, len);
-	} else {
-		skb->protocol = htons(ETH_P_IP);
-		tx_ipv4(ip_hdr(skb), av, f->txq->ip_id, len);
-	}
-	tx_udp(udp_hdr(skb), av, len - ip_len);
-	skb->ip_summed = CHECKSUM_PARTIAL;
-	skb->csum_start = skb_transport_header(skb) - skb->head;
-	skb->csum_offset = offsetof(struct udphdr, check);
+	f->bth = skb_put(skb, len) + encap_len;
+	pane_encap_fill(skb, av, f->txq->ip_id, len);
 	skb_shinfo(skb)->tskey = pane_tx_mark;
 
 	*pane_tx_cb(skb) = (struct pane_tx_cb) {
 		.psn = psn,
 		.segs = 1,
 		.seg_len = f->seg_len,
-		.full = f->av != pane_qp_av(qp) || !tx_trains_ok(qp),
+		.full = av != pane_qp_av(qp) || !tx_trains_ok(qp),
+		.oif = av->oif,
 	};
+	ether_addr_copy(pane_tx_cb(skb)->dmac, av->dmac);
 	f->skb = skb;
 	f->append = false;
 	return true;
@@ -218,27 +137,10 @@ bool pane_tx_begin(struct pane_qp *qp, const struct pane_av *av, u8 opcode,
 	return true;
 }
 
-/*
- * All headers are filled in: begin the ICRC, over the headers below as they
- * will be when the train was cut
- */
+/* All headers are filled in: begin the ICRC */
 void pane_tx_headers_done(struct pane_frame *f)
 {
-	u32 udp_len = sizeof(struct udphdr) + f->seg_len;
-	struct udphdr uh;
-
-	tx_udp(&uh, f->av, udp_len);
-	if (f->av->v6) {
-		struct ipv6hdr ip6h;
-
-		tx_ipv6(&ip6h, f->av, sizeof(ip6h) + udp_len);
-		f->crc = pane_icrc_start_v6(&ip6h, &uh, f->bth);
-	} else {
-		struct iphdr iph;
-
-		tx_ipv4(&iph, f->av, f->txq->ip_id, sizeof(iph) + udp_len);
-		f->crc = pane_icrc_start_v4(&iph, &uh, f->bth);
-	}
+	f->crc = pane_encap_icrc(f->av, f->txq->ip_id, f->seg_len, f->bth);
 	f->crc_from = (u8 *)(f->bth + 1);
 }
 
@@ -324,28 +226,6 @@ void pane_tx_abort(struct pane_frame *f)
 
 /* ---- sending --------------------------------------------------------- */
 
-/* Hand a packet to the network stack. Return: NET_XMIT_ or an errno */
-static int tx_xmit(struct pane_qp *qp, struct net *net, struct sk_buff *skb)
-{
-	bool v6 = skb->protocol == htons(ETH_P_IPV6);
-
-	if (!skb_dst(skb)) {
-		struct dst_entry *dst = pane_av_route(pane_qp_av(qp), net);
-
-		if (!dst) {
-			pane_count(qp->dev, send_no_route);
-			kfree_skb(skb);
-			return -ENETUNREACH;
-		}
-		skb_dst_set_noref(skb, dst);
-	}
-	tx_fill_lengths(skb);
-	/* the lower layers find their own control block empty */
-	memset(skb->cb, 0, sizeof(skb->cb));
-	return v6 ? ip6_local_out(net, NULL, skb) :
-		    ip_local_out(net, NULL, skb);
-}
-
 /**
  * pane_tx_flush - send a list of packets
  * @qp: sender; its lock is not held
@@ -365,7 +245,7 @@ bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn)
 
 	while (net && (skb = __skb_dequeue(list))) {
 		u32 first = pane_tx_cb(skb)->psn;
-		int ret = tx_xmit(qp, net, skb);
+		int ret = pane_encap_xmit(qp, net, skb);
 
 		if (likely(!ret))
 			continue;

@@ -16,11 +16,9 @@
 #ifndef PANE_TX_H
 #define PANE_TX_H
 
-#include <linux/ip.h>
-#include <linux/ipv6.h>
+#include <linux/if_ether.h>
 #include <linux/skbuff.h>
 #include <linux/types.h>
-#include <linux/udp.h>
 
 #include "opcode.h"
 #include "wire.h"
@@ -35,12 +33,16 @@ struct pane_txq;
  * @segs: packets in it
  * @seg_len: bytes of each from the BTH on; the last may be shorter
  * @full: nothing can be added
+ * @dmac: RoCE v1: where it goes
+ * @oif: RoCE v1: the interface it goes out through
  */
 struct pane_tx_cb {
 	u32 psn;
 	u16 segs;
 	u16 seg_len;
 	bool full;
+	u8 dmac[ETH_ALEN];
+	int oif;
 };
 
 static inline struct pane_tx_cb *pane_tx_cb(struct sk_buff *skb)
@@ -82,12 +84,14 @@ struct pane_frame {
  * @psn: sequence number
  * @ack_req: ask for an ACK
  * @solicited: raise an event at the receiver
+ * @becn: there is congestion on the way to here
  */
 struct pane_bth_fields {
 	u32 dqpn;
 	u32 psn;
 	bool ack_req;
 	bool solicited;
+	bool becn;
 };
 
 void pane_tx_init(void);

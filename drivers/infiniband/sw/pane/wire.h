@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a RoCE packet looks like behind the UDP header. Layout only; the fields
+ * What a RoCE packet looks like behind the UDP or global route header. Layout only; the fields
  * are those of the IBTA specification under their names there.
  */
 #ifndef PANE_WIRE_H
@@ -12,6 +12,8 @@
 
 #define PANE_UDP_PORT		4791
 #define PANE_UDP_SPORT_MIN	0xc000
+/* RoCE v1: the next header of a global route header that a BTH follows */
+#define PANE_GRH_NEXT_BTH	0x1b
 
 /* Base transport header: in every packet */
 struct pane_bth {
@@ -93,6 +95,8 @@ struct pane_deth {
 };
 
 #define PANE_ICRC_SIZE		4
+/* Reserved bytes behind the BTH of a congestion notification */
+#define PANE_CNP_SIZE		16
 
 static_assert(sizeof(struct pane_bth) == 12);
 static_assert(sizeof(struct pane_reth) == 16);
