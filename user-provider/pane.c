@@ -163,6 +163,18 @@ static const struct verbs_context_ops pane_context_ops = {
 	.unimport_pd = pane_unimport_pd,
 };
 
+/* What depends on the kernel that the device is in */
+static int pane_query_caps(struct pane_context *ctx)
+{
+	struct ibv_device_attr_ex attr = {};
+	int ret;
+
+	ret = pane_query_device_ex(&ctx->vctx.context, NULL, &attr,
+				   sizeof(attr));
+	ctx->caps = attr.device_cap_flags_ex;
+	return ret;
+}
+
 /* @attach makes the kernel's context, or asks about one that exists */
 static struct verbs_context *
 pane_init_context(struct ibv_device *ibdev, int cmd_fd,
@@ -178,6 +190,8 @@ pane_init_context(struct ibv_device *ibdev, int cmd_fd,
 
 	ctx->doorbell_fd = -1;
 	ret = attach(ctx);
+	if (!ret)
+		ret = pane_query_caps(ctx);
 	if (ret)
 		goto err;
 

@@ -12,8 +12,8 @@
  *
  *	CQ resize mutex -> CQ -> SQ, RQ, SRQ
  *
- * No spin lock is held over a system call, with one exception that the ABI asks
- * for: binding a type 1 window (mw.c).
+ * No spin lock is held over a system call, with two exceptions that the ABI
+ * asks for: binding a type 1 window (mw.c) and resizing an SRQ.
  */
 #ifndef PANE_PROVIDER_H
 #define PANE_PROVIDER_H
@@ -27,9 +27,15 @@
 #include "pane-abi.h"
 #include "ring.h"
 
+/**
+ * struct pane_context - an opened device
+ * @doorbell_fd: the doorbell file
+ * @caps: device_cap_flags_ex
+ */
 struct pane_context {
 	struct verbs_context vctx;
 	int doorbell_fd;
+	uint64_t caps;
 };
 
 struct pane_td {

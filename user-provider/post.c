@@ -39,6 +39,9 @@ static int pane_check_send_wr(const struct pane_qp *qp,
 				       &wr->bind_mw.bind_info);
 	if (op->form == PANE_FORM_INV)
 		return 0;
+	/* struct ibv_send_wr has no room for what a FLUSH is to say */
+	if (op->form == PANE_FORM_FLUSH)
+		return EINVAL;
 
 	/* a negative number is a large one too */
 	if ((unsigned int)wr->num_sge > sq->q.max_sge)

@@ -31,7 +31,8 @@ static bool pane_qp_type_supported(enum ibv_qp_type type)
 	}
 }
 
-static int pane_check_qp_attr(const struct ibv_qp_init_attr_ex *attr)
+static int pane_check_qp_attr(struct ibv_context *ibctx,
+			      const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, pane_qp_comp_mask) ||
 	    !pane_qp_type_supported(attr->qp_type))
@@ -40,7 +41,7 @@ static int pane_check_qp_attr(const struct ibv_qp_init_attr_ex *attr)
 	    attr->create_flags)
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
-	    (attr->send_ops_flags & ~pane_send_ops_flags(attr->qp_type)))
+	    (attr->send_ops_flags & ~pane_send_ops_flags(ibctx, attr->qp_type)))
 		return EOPNOTSUPP;
 	return 0;
 }
@@ -219,7 +220,7 @@ struct ibv_qp *pane_create_qp_ex(struct ibv_context *ibctx,
 	struct pane_qp *qp;
 	int ret;
 
-	ret = pane_check_qp_attr(attr);
+	ret = pane_check_qp_attr(ibctx, attr);
 	if (ret) {
 		errno = ret;
 		return NULL;

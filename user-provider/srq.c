@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "pane.h"
 
 static int pane_map_srq(struct ibv_context *ibctx, struct pane_srq *srq,
@@ -121,15 +123,84 @@ struct ibv_srq *pane_create_srq_ex(struct ibv_context *ibctx,
 	return &srq->vsrq.srq;
 }
 
-/* The device does not have IBV_DEVICE_SRQ_RESIZE */
+static int pane_ask_for_size(struct pane_srq *srq, uint32_t max_wr,
+			     struct pane_resize_srq_resp *resp)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_SRQ, PANE_METHOD_SRQ_RESIZE,
+			       3);
+
+	fill_attr_in_obj(cmd, PANE_ATTR_SRQ_RESIZE_HANDLE,
+			 srq->vsrq.srq.handle);
+	fill_attr_in(cmd, PANE_ATTR_SRQ_RESIZE_MAX_WR, &max_wr,
+		     sizeof(max_wr));
+	fill_attr_out_ptr(cmd, PANE_ATTR_SRQ_RESIZE_RESP, resp);
+	return execute_ioctl(srq->vsrq.srq.context, cmd);
+}
+
+/* Go on in the new ring, where the kernel has put what waits */
+static int pane_move_srq(struct pane_srq *srq,
+			 const struct pane_resize_srq_resp *resp)
+{
+	const struct pane_layout layout = {
+		.size = resp->ring_size,
+		.offset = resp->rq_offset,
+		.stride = resp->rq_stride,
+		.count = resp->rq_count,
+		.slot_size = srq->q.stride,
+	};
+	struct pane_srq_ctl *ctl;
+
+	if (!layout.count || !pane_layout_valid(&layout))
+		return EPROTO;
+	ctl = pane_map_ring(srq->vsrq.srq.context, resp->ring_offset,
+			    resp->ring_size, PROT_READ | PROT_WRITE);
+	if (!ctl)
+		return errno;
+
+	munmap(srq->ring, srq->ring_size);
+	srq->ring = ctl;
+	srq->ring_size = resp->ring_size;
+	srq->q.slots = (uint8_t *)ctl + layout.offset;
+	srq->q.stride = layout.stride;
+	srq->q.count = layout.count;
+	srq->q.ctl_prod = &ctl->prod;
+	srq->q.ctl_cons = &ctl->cons;
+	return 0;
+}
+
+/*
+ * Nobody may post meanwhile, so the lock is held over the call. A failure to
+ * map the new ring, where the process runs out of mappings, leaves a queue that
+ * holds what was posted and takes nothing more.
+ */
+static int pane_resize_srq(struct pane_srq *srq, uint32_t max_wr)
+{
+	struct pane_resize_srq_resp resp = {};
+	int ret;
+
+	pane_lock(&srq->q.lock);
+	ret = pane_ask_for_size(srq, max_wr, &resp);
+	if (!ret)
+		ret = pane_move_srq(srq, &resp);
+	pane_unlock(&srq->q.lock);
+	return ret;
+}
+
 int pane_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		    int attr_mask)
 {
 	struct ibv_modify_srq cmd = {};
+	int ret;
 
-	if (attr_mask & IBV_SRQ_MAX_WR)
-		return EOPNOTSUPP;
-
+	if (attr_mask & IBV_SRQ_MAX_WR) {
+		if ((attr_mask & IBV_SRQ_LIMIT) &&
+		    attr->srq_limit > attr->max_wr)
+			return EINVAL;
+		ret = pane_resize_srq(to_pane_srq(ibsrq), attr->max_wr);
+		if (ret || attr_mask == IBV_SRQ_MAX_WR)
+			return ret;
+		attr_mask &= ~IBV_SRQ_MAX_WR;
+	}
 	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
 }
 

@@ -10,6 +10,10 @@
 
 #include "wqe.h"
 
+/* As in uapi/rdma/ib_user_verbs.h, for libraries older than that */
+#define PANE_CAP_FLUSH_GLOBAL	(1ULL << 38)
+#define PANE_CAP_ATOMIC_WRITE	(1ULL << 40)
+
 #define QPT(type)	(1U << IBV_QPT_##type)
 #define RELIABLE	(QPT(RC) | QPT(XRC_SEND))
 #define CONNECTED	(RELIABLE | QPT(UC))
@@ -85,6 +89,23 @@ static const struct pane_send_op pane_send_ops[] = {
 		.flags = FENCE_SIGNALED,
 		.refused = IBV_SEND_INLINE | IBV_SEND_SOLICITED,
 	},
+	[IBV_WR_ATOMIC_WRITE] = {
+		.qp_types = RELIABLE,
+		.opcode = PANE_WR_ATOMIC_WRITE,
+		.form = PANE_FORM_RDMA,
+		.flags = FENCE_SIGNALED | IBV_SEND_INLINE,
+		.needs = PANE_CAP_ATOMIC_WRITE,
+	},
+#ifdef HAVE_IBV_WR_FLUSH
+	[IBV_WR_FLUSH] = {
+		.qp_types = RELIABLE,
+		.opcode = PANE_WR_FLUSH,
+		.form = PANE_FORM_FLUSH,
+		.flags = FENCE_SIGNALED,
+		.refused = IBV_SEND_INLINE,
+		.needs = PANE_CAP_FLUSH_GLOBAL,
+	},
+#endif
 	[IBV_WR_SEND_WITH_INV] = {
 		.qp_types = RELIABLE,
 		.opcode = PANE_WR_SEND_INV,
@@ -93,6 +114,13 @@ static const struct pane_send_op pane_send_ops[] = {
 		.has_ex = true,
 	},
 };
+
+static bool pane_has_op(struct ibv_context *ibctx, enum ibv_qp_type qp_type,
+			const struct pane_send_op *op)
+{
+	return (op->qp_types & (1U << qp_type)) &&
+	       !(op->needs & ~to_pane_context(ibctx)->caps);
+}
 
 /* NULL for what this device, or this type of QP, does not do */
 const struct pane_send_op *pane_find_send_op(const struct ibv_qp *ibqp,
@@ -104,10 +132,13 @@ const struct pane_send_op *pane_find_send_op(const struct ibv_qp *ibqp,
 		return NULL;
 
 	op = &pane_send_ops[opcode];
-	return op->qp_types & (1U << ibqp->qp_type) ? op : NULL;
+	return pane_has_op(ibqp->context, ibqp->qp_type, op) ? op : NULL;
 }
 
-/* The bit of an operation in enum ibv_qp_create_send_ops_flags is its number */
+/*
+ * The bit of an operation in enum ibv_qp_create_send_ops_flags is its number;
+ * that of the two newest ones is not.
+ */
 static_assert(IBV_QP_EX_WITH_RDMA_WRITE == 1 << IBV_WR_RDMA_WRITE &&
 	      IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM ==
 		      1 << IBV_WR_RDMA_WRITE_WITH_IMM &&
@@ -123,14 +154,29 @@ static_assert(IBV_QP_EX_WITH_RDMA_WRITE == 1 << IBV_WR_RDMA_WRITE &&
 	      IBV_QP_EX_WITH_SEND_WITH_INV == 1 << IBV_WR_SEND_WITH_INV,
 	      "send_ops_flags are not the bits of the opcodes");
 
+static uint64_t pane_op_flag(unsigned int opcode)
+{
+	switch (opcode) {
+	case IBV_WR_ATOMIC_WRITE:
+		return IBV_QP_EX_WITH_ATOMIC_WRITE;
+#ifdef HAVE_IBV_WR_FLUSH
+	case IBV_WR_FLUSH:
+		return IBV_QP_EX_WITH_FLUSH;
+#endif
+	default:
+		return 1ULL << opcode;
+	}
+}
+
 /* enum ibv_qp_create_send_ops_flags that a type of QP supports */
-uint64_t pane_send_ops_flags(enum ibv_qp_type qp_type)
+uint64_t pane_send_ops_flags(struct ibv_context *ibctx,
+			     enum ibv_qp_type qp_type)
 {
 	uint64_t flags = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(pane_send_ops); i++)
-		if (pane_send_ops[i].qp_types & (1U << qp_type))
-			flags |= 1ULL << i;
+		if (pane_has_op(ibctx, qp_type, &pane_send_ops[i]))
+			flags |= pane_op_flag(i);
 	return flags;
 }
 

@@ -16,6 +16,7 @@ enum pane_form {
 	PANE_FORM_RDMA,
 	PANE_FORM_ATOMIC,
 	PANE_FORM_BIND,
+	PANE_FORM_FLUSH,
 	PANE_FORM_INV,		/* none */
 };
 
@@ -27,6 +28,7 @@ enum pane_form {
  * @flags: enum ibv_send_flags that mean something to the operation
  * @refused: enum ibv_send_flags that are an error
  * @has_ex: it carries an immediate or a key
+ * @needs: bit of device_cap_flags_ex of devices that have it; 0: all do
  */
 struct pane_send_op {
 	uint16_t qp_types;
@@ -35,11 +37,13 @@ struct pane_send_op {
 	uint8_t flags;
 	uint8_t refused;
 	bool has_ex;
+	uint64_t needs;
 };
 
 const struct pane_send_op *pane_find_send_op(const struct ibv_qp *ibqp,
 					     unsigned int opcode);
-uint64_t pane_send_ops_flags(enum ibv_qp_type qp_type);
+uint64_t pane_send_ops_flags(struct ibv_context *ibctx,
+			     enum ibv_qp_type qp_type);
 int pane_check_sq(const struct pane_qp *qp);
 int pane_check_send_flags(const struct pane_send_op *op, unsigned int flags);
 uint16_t pane_wqe_flags(const struct pane_sq *sq, const struct pane_send_op *op,

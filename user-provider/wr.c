@@ -137,6 +137,53 @@ static void pane_wr_rdma_write_imm(struct ibv_qp_ex *qp_ex, uint32_t rkey,
 		     (__force uint32_t)imm_data);
 }
 
+/* Where @length bytes of inline data of the current request go */
+static uint8_t *pane_wr_inline_start(struct pane_qp *qp, uint32_t length)
+{
+	struct pane_sq_wqe *wqe = qp->sq.batch.wqe;
+
+	wqe->flags |= PANE_WR_INLINE;
+	if (pane_qp_is(qp, IBV_QPT_UD))
+		wqe->ud.inline_len = length;
+	else
+		wqe->rdma.inline_len = length;
+	return (uint8_t *)wqe->sge;
+}
+
+/* The word is taken now, so it is inline whatever room the user asked for */
+static void pane_wr_atomic_write(struct ibv_qp_ex *qp_ex, uint32_t rkey,
+				 uint64_t remote_addr, const void *atomic_wr)
+{
+	struct pane_qp *qp = to_pane_qp_ex(qp_ex);
+
+	pane_wr_rdma(qp_ex, IBV_WR_ATOMIC_WRITE, rkey, remote_addr, 0);
+	if (qp->sq.batch.wqe)
+		pane_copy_inline(pane_wr_inline_start(qp, sizeof(uint64_t)),
+				 atomic_wr, sizeof(uint64_t));
+}
+
+#ifdef HAVE_IBV_WR_FLUSH
+static void pane_wr_flush(struct ibv_qp_ex *qp_ex, uint32_t rkey,
+			  uint64_t remote_addr, size_t len, uint8_t type,
+			  uint8_t level)
+{
+	struct pane_sq_wqe *wqe = pane_wr_begin(qp_ex, IBV_WR_FLUSH);
+
+	if (!wqe)
+		return;
+	if (len > UINT32_MAX) {
+		pane_wr_fail(&to_pane_qp_ex(qp_ex)->sq, EINVAL);
+		return;
+	}
+
+	wqe->flush.remote_addr = remote_addr;
+	wqe->flush.rkey = rkey;
+	wqe->flush.length = len;
+	wqe->flush.type = type;
+	wqe->flush.level = level;
+}
+#endif
+
 static void pane_wr_atomic(struct ibv_qp_ex *qp_ex, enum ibv_wr_opcode opcode,
 			   uint32_t rkey, uint64_t remote_addr,
 			   uint64_t compare_add, uint64_t swap)
@@ -257,6 +304,7 @@ static void pane_wr_set_xrc_srqn(struct ibv_qp_ex *qp_ex, uint32_t remote_srqn)
 static bool pane_wr_has_data(const struct pane_batch *batch)
 {
 	return batch->wqe && batch->op->form != PANE_FORM_BIND &&
+	       batch->op->form != PANE_FORM_FLUSH &&
 	       batch->op->form != PANE_FORM_INV;
 }
 
@@ -300,16 +348,6 @@ static size_t pane_inline_length(const struct pane_sq *sq, size_t num_buf,
 	return length;
 }
 
-static void pane_set_inline_len(const struct pane_qp *qp,
-				struct pane_sq_wqe *wqe, uint32_t length)
-{
-	wqe->flags |= PANE_WR_INLINE;
-	if (pane_qp_is(qp, IBV_QPT_UD))
-		wqe->ud.inline_len = length;
-	else
-		wqe->rdma.inline_len = length;
-}
-
 static void pane_wr_set_inline_data_list(struct ibv_qp_ex *qp_ex,
 					 size_t num_buf,
 					 const struct ibv_data_buf *bufs)
@@ -325,8 +363,7 @@ static void pane_wr_set_inline_data_list(struct ibv_qp_ex *qp_ex,
 		return;
 	}
 
-	pane_set_inline_len(qp, sq->batch.wqe, length);
-	to = (uint8_t *)sq->batch.wqe->sge;
+	to = pane_wr_inline_start(qp, length);
 	for (size_t i = 0; i < num_buf; i++)
 		to = pane_copy_inline(to, bufs[i].addr, bufs[i].length);
 }
@@ -400,7 +437,11 @@ void pane_init_qp_ex(struct ibv_qp_ex *qp_ex)
 {
 	qp_ex->wr_atomic_cmp_swp = pane_wr_atomic_cmp_swp;
 	qp_ex->wr_atomic_fetch_add = pane_wr_atomic_fetch_add;
+	qp_ex->wr_atomic_write = pane_wr_atomic_write;
 	qp_ex->wr_bind_mw = pane_wr_bind_mw;
+#ifdef HAVE_IBV_WR_FLUSH
+	qp_ex->wr_flush = pane_wr_flush;
+#endif
 	qp_ex->wr_local_inv = pane_wr_local_inv;
 	qp_ex->wr_rdma_read = pane_wr_rdma_read;
 	qp_ex->wr_rdma_write = pane_wr_rdma_write;

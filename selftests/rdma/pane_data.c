@@ -574,6 +574,7 @@ static void list(void)
 	list_endings();
 	list_datagrams();
 	list_multicast();
+	list_srq();
 	list_xrc();
 }
 

@@ -36,6 +36,8 @@ void list_endings(void);
 void list_datagrams(void);
 /* pane_data_mc.c */
 void list_multicast(void);
+/* pane_data_srq.c */
+void list_srq(void);
 /* pane_data_xrc.c */
 void list_xrc(void);
 

@@ -137,6 +137,7 @@ static struct ibv_qp_init_attr_ex end_attr(const struct end *e,
 							  SEND_OPS,
 		.send_cq = e->scq,
 		.recv_cq = e->rcq,
+		.srq = o->srq,
 	};
 }
 

@@ -30,6 +30,7 @@
  * @inline_len: bytes
  * @cqe: entries of each CQ
  * @sig_all: every request gives a completion
+ * @srq: to receive from, for one end; NULL for a queue of its own
  */
 struct qp_opts {
 	enum ibv_qp_type type;
@@ -47,6 +48,7 @@ struct qp_opts {
 	unsigned int inline_len;
 	unsigned int cqe;
 	bool sig_all;
+	struct ibv_srq *srq;
 };
 
 /* Something for everybody: patient, and larger than the usual program's */

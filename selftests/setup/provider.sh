@@ -33,12 +33,22 @@ pabi_of()
 	sed -n 's/^#define IBVERBS_PABI_VERSION //p' "$core/include/config.h"
 }
 
+# Younger libraries have a FLUSH.
+flush_exists()
+{
+	echo '#include <infiniband/verbs.h>' | ${CC:-gcc} -E - |
+		grep -q IBV_QP_EX_WITH_FLUSH
+}
+
 # The library gets its final name only when whole: a running program may have
 # the old one mapped.
 link_library()
 {
 	local lib=$1
 
+	if flush_exists; then
+		CFLAGS+=(-DHAVE_IBV_WR_FLUSH)
+	fi
 	printf '{ local: *; };\n' >"$out/provider.map"
 	${CC:-gcc} "${CFLAGS[@]}" ${EXTRA_CFLAGS:+$EXTRA_CFLAGS} -shared \
 		-I "$src" -I "$out/include" -I "$PANE_TOP/include/uapi" \

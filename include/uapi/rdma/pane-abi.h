@@ -65,7 +65,9 @@ enum pane_wr_opcode {
 	PANE_WR_FETCH_ADD	= 7,
 	PANE_WR_BIND_MW		= 8,	/* type 2 windows */
 	PANE_WR_LOCAL_INV	= 9,
-	PANE_WR_USER_MAX	= 10,
+	PANE_WR_FLUSH		= 10,
+	PANE_WR_ATOMIC_WRITE	= 11,
+	PANE_WR_USER_MAX	= 12,
 };
 
 enum pane_wr_flags {
@@ -73,6 +75,17 @@ enum pane_wr_flags {
 	PANE_WR_SOLICITED	= 1 << 1,
 	PANE_WR_FENCE		= 1 << 2,
 	PANE_WR_INLINE		= 1 << 3,
+};
+
+/* pane_sq_wqe.flush.type */
+enum pane_flush_type {
+	PANE_FLUSH_GLOBAL	= 1 << 0,	/* visible to all */
+};
+
+/* pane_sq_wqe.flush.level */
+enum pane_flush_level {
+	PANE_FLUSH_RANGE	= 0,
+	PANE_FLUSH_MR		= 1,	/* all that the key opens */
 };
 
 /* One element of a gather or scatter list */
@@ -90,8 +103,10 @@ struct pane_sge {
  *           carry no data
  * @flags: enum pane_wr_flags
  * @ex: the immediate (big endian), or the key to invalidate
- * @rdma: READ, WRITE; @srqn also for every operation of an XRC QP
+ * @rdma: READ, WRITE, ATOMIC_WRITE (8 bytes of data); @srqn also for every operation of an XRC QP
  * @atomic: CMP_SWAP (compare, swap), FETCH_ADD (compare_add)
+ * @flush: FLUSH, which has no data; @flush.type is enum pane_flush_type,
+ *         @flush.level enum pane_flush_level
  * @ud: sends of a UD QP; @ud.ah is the number from pane_create_ah_resp
  * @bind: BIND_MW; @bind.mw_rkey names the window by its upper 24 bits,
  *        @bind.rkey gives the new low 8 bits, @bind.access is made of
@@ -128,6 +143,15 @@ struct pane_sq_wqe {
 			__aligned_u64 compare_add;
 			__aligned_u64 swap;
 		} atomic;
+		struct {
+			__aligned_u64 remote_addr;
+			__u32 rkey;
+			__u32 srqn;
+			__u32 length;
+			__u32 type;
+			__u32 level;
+			__u32 reserved;
+		} flush;
 		struct {
 			__aligned_u64 addr;
 			__aligned_u64 length;
@@ -357,6 +381,32 @@ struct pane_srq_ctl {
 struct pane_create_srq_resp {
 	__u32 comp_mask;
 	__u32 srqn;
+	__aligned_u64 ring_offset;
+	__aligned_u64 ring_size;
+	__u32 rq_offset;
+	__u32 rq_stride;
+	__u32 rq_count;
+	__u32 reserved;
+};
+
+/*
+ * A method of uverbs' SRQ object gives a queue another size, which the call that
+ * modifies one has no answer for. Requests that were not taken stand in the new
+ * ring under their old indices; user space posts nothing during the call, and
+ * continues in the new ring. Errors: EINVAL (over the device's limit, or less
+ * than what waits, or than the queue's limit event), ENOMEM, EFAULT.
+ */
+enum pane_uverbs_methods_srq {
+	PANE_METHOD_SRQ_RESIZE	= 1U << 12,
+};
+
+enum pane_uverbs_attrs_srq_resize {
+	PANE_ATTR_SRQ_RESIZE_HANDLE = 1U << 12,
+	PANE_ATTR_SRQ_RESIZE_MAX_WR,	/* __u32: at least so many slots */
+	PANE_ATTR_SRQ_RESIZE_RESP,	/* struct pane_resize_srq_resp */
+};
+
+struct pane_resize_srq_resp {
 	__aligned_u64 ring_offset;
 	__aligned_u64 ring_size;
 	__u32 rq_offset;

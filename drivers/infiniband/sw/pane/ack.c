@@ -137,18 +137,19 @@ static u8 ack_syndrome(const struct pane_pkt *p)
 }
 
 /*
- * The request that a response with data belongs to.
+ * The request, of one of @classes, that a response belongs to.
  * Return: NULL if it is not the one expected
  */
 static struct pane_swqe *ack_match(struct pane_qp *qp, const struct pane_pkt *p,
-				   enum pane_wr_class class)
+				   u32 classes)
 {
 	struct pane_swqe *w;
 
 	if (!ack_upto(qp, pane_psn_add(p->psn, -1)))
 		return NULL;
 	w = ack_head(qp);
-	if (!w || pane_wr_info(w)->class != class || p->psn != qp->sq.una) {
+	if (!w || !(BIT(pane_wr_info(w)->class) & classes) ||
+	    p->psn != qp->sq.una) {
 		pane_count(qp->dev, unexpected_response);
 		return NULL;
 	}
@@ -169,13 +170,24 @@ static bool ack_place(struct pane_qp *qp, struct pane_swqe *w,
 	return pane_sgl_scatter(qp, &sq->resp_sgl, p->skb, p->off, p->len);
 }
 
-static void ack_read_resp(struct pane_qp *qp, const struct pane_pkt *p)
+/* What answers FLUSH and ATOMIC WRITE: that they are done */
+static void ack_done(struct pane_qp *qp, struct pane_swqe *w,
+		     const struct pane_pkt *p)
 {
-	struct pane_swqe *w = ack_match(qp, p, PANE_WRC_READ);
+	if (p->len || (p->op->flags & PANE_OPF_ONLY) != PANE_OPF_ONLY) {
+		pane_ack_fail(qp, IB_WC_BAD_RESP_ERR);
+		return;
+	}
+	ack_progress(qp, pane_psn_add(p->psn, 1));
+	pane_req_finish(qp, w, IB_WC_SUCCESS);
+}
+
+/* The next data of a READ */
+static void ack_read_data(struct pane_qp *qp, struct pane_swqe *w,
+			  const struct pane_pkt *p)
+{
 	u32 pkt, off;
 
-	if (!w)
-		return;
 	pkt = pane_psn_diff(p->psn, w->first_psn);
 	off = pkt << qp->mtu_shift;
 	if (p->len != min(w->length - off, pane_qp_mtu(qp))) {
@@ -195,11 +207,25 @@ static void ack_read_resp(struct pane_qp *qp, const struct pane_pkt *p)
 	}
 }
 
+static void ack_read_resp(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	struct pane_swqe *w = ack_match(qp, p, BIT(PANE_WRC_READ) |
+					       BIT(PANE_WRC_FLUSH) |
+					       BIT(PANE_WRC_ATOMIC_WRITE));
+
+	if (!w)
+		return;
+	if (pane_wr_info(w)->class == PANE_WRC_READ)
+		ack_read_data(qp, w, p);
+	else
+		ack_done(qp, w, p);
+}
+
 static void ack_atomic(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	const struct pane_atomic_ack_eth *eth =
 		pane_pkt_hdr(p, PANE_HDR_ATOMIC_ACK);
-	struct pane_swqe *w = ack_match(qp, p, PANE_WRC_ATOMIC);
+	struct pane_swqe *w = ack_match(qp, p, BIT(PANE_WRC_ATOMIC));
 	u64 orig = be64_to_cpu(eth->orig);
 	struct pane_sgl sgl;
 

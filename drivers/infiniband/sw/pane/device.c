@@ -48,8 +48,10 @@ static int pane_query_device(struct ib_device *ibdev,
 				 IB_DEVICE_RC_RNR_NAK_GEN |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_SRQ_RESIZE |
 				 IB_DEVICE_XRC |
 				 IB_DEVICE_MEM_WINDOW |
+				 PANE_FLUSH_CAPS |
 				 device_mw2_cap(dev);
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY | IBK_ALLOW_USER_UNREG;
 	attr->max_mr_size = U64_MAX;

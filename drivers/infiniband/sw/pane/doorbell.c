@@ -19,6 +19,7 @@
 #include "qp.h"
 #include "req.h"
 #include "resp.h"
+#include "srq.h"
 #include "wr.h"
 
 /**
@@ -216,5 +217,6 @@ DECLARE_UVERBS_NAMED_OBJECT(
 
 const struct uapi_definition pane_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE_NAMED(PANE_OBJECT_DOORBELL),
+	UAPI_DEF_CHAIN(pane_srq_uapi_defs),
 	{},
 };

@@ -238,7 +238,8 @@ static enum pane_access remote_check(const struct pane_grant *g,
 		return PANE_ACCESS_QP;
 	if (access & ~(int)g->access)
 		return PANE_ACCESS_RIGHTS;
-	if (!pane_range_contains(g->addr, g->length, va, len))
+	if (len != PANE_WHOLE &&
+	    !pane_range_contains(g->addr, g->length, va, len))
 		return PANE_ACCESS_RANGE;
 	return PANE_ACCESS_OK;
 }
@@ -250,7 +251,7 @@ static enum pane_access remote_check(const struct pane_grant *g,
  * @rkey: the key
  * @access: IB_ACCESS_REMOTE_ rights that are needed, all of them (C10-77)
  * @va: first byte
- * @len: bytes of the whole message
+ * @len: bytes of the whole message; PANE_WHOLE for all that the key opens
  * @why: set to the reason when the answer is NULL
  *
  * Context: bottom halves disabled; may be the only grant held on the CPU.

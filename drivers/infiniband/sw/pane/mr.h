@@ -14,7 +14,8 @@ struct pane_qp;
 /* What a region may be registered with beside the optional flags */
 #define PANE_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			 IB_ACCESS_MW_BIND | IB_ZERO_BASED)
+			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
+			 IB_ACCESS_FLUSH_GLOBAL)
 
 enum pane_mr_kind {
 	PANE_MR_USER,

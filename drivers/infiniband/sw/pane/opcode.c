@@ -12,7 +12,8 @@
 /* Bytes of the headers in @hdrs, as a constant */
 #define HDRS_SIZE(hdrs)							\
 	(IF_H(hdrs, XRCETH, xrceth) + IF_H(hdrs, DETH, deth) +		\
-	 IF_H(hdrs, RETH, reth) + IF_H(hdrs, ATOMIC, atomic_eth) +	\
+	 IF_H(hdrs, FETH, feth) + IF_H(hdrs, RETH, reth) +		\
+	 IF_H(hdrs, ATOMIC, atomic_eth) +	\
 	 IF_H(hdrs, AETH, aeth) + IF_H(hdrs, ATOMIC_ACK, atomic_ack_eth) + \
 	 IF_H(hdrs, IMM, immdt) + IF_H(hdrs, IETH, ieth))
 
@@ -63,6 +64,8 @@
 	REQ(tr, READ_REQUEST, READ, ONLY, ZERO, (x) | H(RETH)),		\
 	REQ(tr, CMP_SWAP, ATOMIC, ONLY, ZERO, (x) | H(ATOMIC)),		\
 	REQ(tr, FETCH_ADD, ATOMIC, ONLY, ZERO, (x) | H(ATOMIC)),	\
+	REQ(tr, FLUSH, FLUSH, ONLY, ZERO, (x) | H(FETH) | H(RETH)),	\
+	REQ(tr, ATOMIC_WRITE, ATOMIC_WRITE, ONLY, WORD, (x) | H(RETH)),	\
 	REQ(tr, SEND_LAST_INV, SEND, LAST, LAST, (x) | H(IETH)),	\
 	REQ(tr, SEND_ONLY_INV, SEND, ONLY, ONLY, (x) | H(IETH)),	\
 	RESP(tr, READ_RESP_FIRST, READ_RESP, FIRST, MTU, H(AETH)),	\
@@ -123,6 +126,8 @@ bool pane_op_length_ok(const struct pane_op_info *op, u32 payload, u32 mtu)
 		return payload && payload <= mtu;
 	case PANE_LEN_ONLY:
 		return payload <= mtu;
+	case PANE_LEN_WORD:
+		return payload == sizeof(u64);
 	}
 	return false;
 }

@@ -47,6 +47,8 @@ enum pane_wire_op {
 	PANE_OP_FETCH_ADD		= 0x14,
 	PANE_OP_SEND_LAST_INV		= 0x16,
 	PANE_OP_SEND_ONLY_INV		= 0x17,
+	PANE_OP_FLUSH			= 0x1c,
+	PANE_OP_ATOMIC_WRITE		= 0x1d,
 };
 
 #define PANE_OPCODE_CNP		0x81
@@ -55,6 +57,7 @@ enum pane_wire_op {
 enum pane_hdr {
 	PANE_HDR_XRCETH,
 	PANE_HDR_DETH,
+	PANE_HDR_FETH,
 	PANE_HDR_RETH,
 	PANE_HDR_ATOMIC,
 	PANE_HDR_AETH,
@@ -78,6 +81,8 @@ enum pane_op_kind {
 	PANE_KIND_WRITE,
 	PANE_KIND_READ,
 	PANE_KIND_ATOMIC,
+	PANE_KIND_FLUSH,
+	PANE_KIND_ATOMIC_WRITE,
 	PANE_KIND_READ_RESP,
 	PANE_KIND_ACK,
 	PANE_KIND_ATOMIC_ACK,
@@ -89,6 +94,7 @@ enum pane_len_rule {
 	PANE_LEN_MTU,		/* exactly the path MTU */
 	PANE_LEN_LAST,		/* 1 byte to the path MTU */
 	PANE_LEN_ONLY,		/* 0 bytes to the path MTU */
+	PANE_LEN_WORD,		/* 8 bytes */
 };
 
 /**
@@ -97,16 +103,16 @@ enum pane_len_rule {
  * @kind: what the packet does
  * @flags: enum pane_op_flags
  * @len_rule: which payload lengths are legal
- * @hdrs: bit per enum pane_hdr
  * @hdr_len: bytes from the start of the BTH to the payload
+ * @hdrs: bit per enum pane_hdr
  */
 struct pane_op_info {
 	const char *name;
 	u8 kind;
 	u8 flags;
 	u8 len_rule;
-	u8 hdrs;
 	u8 hdr_len;
+	u16 hdrs;
 };
 
 extern const struct pane_op_info pane_op_table[256];

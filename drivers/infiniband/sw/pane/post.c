@@ -12,7 +12,8 @@
 
 /* ---- sending --------------------------------------------------------- */
 
-static int post_op(enum ib_wr_opcode opcode)
+/* Not every core has all of them in its enum ib_wr_opcode */
+static int post_op(int opcode)
 {
 	switch (opcode) {
 	case IB_WR_SEND:			return PANE_WR_SEND;
@@ -23,6 +24,7 @@ static int post_op(enum ib_wr_opcode opcode)
 	case IB_WR_RDMA_READ:			return PANE_WR_READ;
 	case IB_WR_ATOMIC_CMP_AND_SWP:		return PANE_WR_CMP_SWAP;
 	case IB_WR_ATOMIC_FETCH_AND_ADD:	return PANE_WR_FETCH_ADD;
+	case IB_WR_ATOMIC_WRITE:		return PANE_WR_ATOMIC_WRITE;
 	case IB_WR_LOCAL_INV:			return PANE_WR_LOCAL_INV;
 	case IB_WR_REG_MR:			return PANE_WR_REG_MR;
 	default:				return -EINVAL;
@@ -50,6 +52,7 @@ static void post_fill_op(const struct pane_qp *qp, struct pane_swqe *w,
 	case PANE_WR_WRITE:
 	case PANE_WR_WRITE_IMM:
 	case PANE_WR_READ:
+	case PANE_WR_ATOMIC_WRITE:
 		w->rdma.va = rdma_wr(wr)->remote_addr;
 		w->rdma.rkey = rdma_wr(wr)->rkey;
 		break;

@@ -93,6 +93,7 @@ struct pane_swqe {
 			u64 va;
 			u32 rkey;
 			u32 srqn;
+			u32 feth;
 			u64 compare_add;
 			u64 swap;
 		} rdma;

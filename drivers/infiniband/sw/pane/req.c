@@ -32,7 +32,8 @@ static void req_complete(struct pane_qp *qp, const struct pane_swqe *w,
 	pane_wc_init(&wc, w->wr_id, status, pane_wr_info(w)->wc_opcode);
 	if (status)
 		wc.cqe.vendor_err = w->vendor_err;
-	if (pane_wr_reads(w))
+	if (pane_wr_info(w)->class == PANE_WRC_READ ||
+	    pane_wr_info(w)->class == PANE_WRC_ATOMIC)
 		wc.cqe.byte_len = w->length;
 	pane_qp_complete(qp, qp->send_cq, &wc, status);
 }
@@ -270,6 +271,11 @@ static void req_fill_headers(struct pane_qp *qp, struct pane_frame *f,
 
 		eth->srqn = cpu_to_be32(w->rdma.srqn);
 	}
+	if (pane_op_has(f->op, PANE_HDR_FETH)) {
+		struct pane_feth *feth = pane_tx_hdr(f, PANE_HDR_FETH);
+
+		feth->type_sel = cpu_to_be32(w->rdma.feth);
+	}
 	if (pane_op_has(f->op, PANE_HDR_RETH))
 		req_fill_reth(f, w->rdma.va + off, w->rdma.rkey,
 			      req_reth_length(qp, w, pkt));
@@ -311,7 +317,8 @@ static bool req_fill_payload(struct pane_qp *qp, struct pane_frame *f,
 static u32 req_payload_len(const struct pane_qp *qp, const struct pane_swqe *w,
 			   u32 pkt)
 {
-	if (pane_wr_reads(w))
+	if (pane_wr_reads(w) &&
+	    pane_wr_info(w)->class != PANE_WRC_ATOMIC_WRITE)
 		return 0;
 	return min(w->length - (pkt << qp->mtu_shift), pane_qp_mtu(qp));
 }
@@ -459,7 +466,8 @@ static void req_begin(struct pane_qp *qp, struct pane_swqe *w)
 	struct pane_sq *sq = &qp->sq;
 
 	w->first_psn = sq->psn;
-	w->num_pkts = pane_wr_info(w)->class == PANE_WRC_ATOMIC ? 1 :
+	w->num_pkts = pane_wr_reads(w) &&
+		      pane_wr_info(w)->class != PANE_WRC_READ ? 1 :
 		      pane_psn_count(w->length, qp->mtu_shift);
 	w->state = PANE_SWQE_SENT;
 	sq->psn = pane_psn_add(sq->psn, w->num_pkts);

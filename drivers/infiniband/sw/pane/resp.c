@@ -23,7 +23,8 @@ void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome)
 				 (qp->resp.msn & PANE_AETH_MSN));
 }
 
-static void resp_send_aeth(struct pane_qp *qp, u8 syndrome, u32 psn)
+static bool resp_send_aeth_as(struct pane_qp *qp, enum pane_wire_op op,
+			      u8 syndrome, u32 psn)
 {
 	struct pane_bth_fields bth = {
 		.dqpn = qp->attr.dest_qp_num,
@@ -32,12 +33,25 @@ static void resp_send_aeth(struct pane_qp *qp, u8 syndrome, u32 psn)
 	struct pane_frame f;
 
 	/* without memory the peer asks again */
-	if (!pane_tx_begin(qp, pane_qp_av(qp),
-			   qp->transport | PANE_OP_ACK, 0, &bth, &f))
-		return;
+	if (!pane_tx_begin(qp, pane_qp_av(qp), qp->transport | op, 0, &bth,
+			   &f))
+		return false;
 	pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH), syndrome);
 	pane_tx_headers_done(&f);
 	pane_tx_end(qp, &f);
+	return true;
+}
+
+static void resp_send_aeth(struct pane_qp *qp, u8 syndrome, u32 psn)
+{
+	resp_send_aeth_as(qp, PANE_OP_ACK, syndrome, psn);
+}
+
+/* FLUSH or ATOMIC WRITE has been executed */
+bool pane_resp_send_done(struct pane_qp *qp, u32 psn)
+{
+	return resp_send_aeth_as(qp, PANE_OP_READ_RESP_ONLY,
+				 PANE_AETH_ACK_UNLIMITED, psn);
 }
 
 /* Send the ACK that was asked for since the last one: it covers all */
@@ -118,18 +132,21 @@ static void resp_ahead(struct pane_qp *qp)
 	resp_send_aeth(qp, PANE_NAK_PSN_SEQ, qp->resp.epsn);
 }
 
-/* An atomic that was executed before is answered with what it found then */
-static void resp_atomic_again(struct pane_qp *qp, const struct pane_pkt *p)
+/* What was executed before is answered with what came of it then */
+static void resp_answer_again(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	const struct pane_res *res;
 	u32 i;
 
 	for (i = 0; i < qp->resp.res_size; i++) {
 		res = pane_resp_res(&qp->resp, i);
-		if (res->kind == PANE_KIND_ATOMIC && res->first_psn == p->psn) {
+		if (res->kind != p->op->kind || res->first_psn != p->psn)
+			continue;
+		if (res->kind == PANE_KIND_ATOMIC)
 			pane_resp_send_atomic_ack(qp, p->psn, res->orig);
-			return;
-		}
+		else
+			pane_resp_send_done(qp, p->psn);
+		return;
 	}
 }
 
@@ -142,7 +159,9 @@ static void resp_duplicate(struct pane_qp *qp, const struct pane_pkt *p)
 		pane_resp_read_again(qp, p);
 		break;
 	case PANE_KIND_ATOMIC:
-		resp_atomic_again(qp, p);
+	case PANE_KIND_ATOMIC_WRITE:
+	case PANE_KIND_FLUSH:
+		resp_answer_again(qp, p);
 		break;
 	default:
 		/* C9-105: with the newest PSN, whether asked for or not */
@@ -175,6 +194,14 @@ static void resp_rnr(struct pane_qp *qp, u32 psn)
 	resp_send_aeth(qp, PANE_AETH_RNR_NAK | qp->attr.min_rnr_timer, psn);
 }
 
+/* Is the request answered by more than an ACK? */
+static bool resp_has_answer(const struct pane_op_info *op)
+{
+	return op->kind == PANE_KIND_READ || op->kind == PANE_KIND_ATOMIC ||
+	       op->kind == PANE_KIND_ATOMIC_WRITE ||
+	       op->kind == PANE_KIND_FLUSH;
+}
+
 /* The expected packet */
 static void resp_next(struct pane_qp *qp, const struct pane_pkt *p)
 {
@@ -187,8 +214,7 @@ static void resp_next(struct pane_qp *qp, const struct pane_pkt *p)
 		result = pane_resp_exec(qp, p);
 
 	if (likely(result == PANE_RESP_DONE)) {
-		if (p->ack_req && p->op->kind != PANE_KIND_READ &&
-		    p->op->kind != PANE_KIND_ATOMIC)
+		if (p->ack_req && !resp_has_answer(p->op))
 			r->ack_due = true;
 	} else if (result == PANE_RESP_RNR) {
 		resp_rnr(qp, p->psn);

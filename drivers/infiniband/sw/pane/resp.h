@@ -38,6 +38,7 @@ void pane_resp_continue(struct pane_qp *qp);
 void pane_resp_send_due_ack(struct pane_qp *qp);
 void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
 void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome);
+bool pane_resp_send_done(struct pane_qp *qp, u32 psn);
 bool pane_resp_send_atomic_ack(struct pane_qp *qp, u32 psn, u64 orig);
 void pane_resp_flush(struct pane_qp *qp);
 int pane_resp_init(struct pane_qp *qp);
@@ -56,9 +57,17 @@ const struct pane_res *pane_resp_res(const struct pane_resp *r, u32 age);
 struct pane_res *pane_resp_new_res(struct pane_qp *qp, u8 kind, u32 num_pkts);
 const struct pane_grant *pane_resp_hold(struct pane_qp *qp,
 					struct pane_keyref *ref, u32 rkey,
-					int access, u64 va, u32 len);
+					int access, u64 va, u64 len);
 const struct pane_grant *pane_resp_hold_again(struct pane_qp *qp,
 					      const struct pane_keyref *ref);
+
+/* resp_atomic.c */
+enum pane_resp_result pane_resp_atomic(struct pane_qp *qp,
+				       const struct pane_pkt *p);
+enum pane_resp_result pane_resp_atomic_write(struct pane_qp *qp,
+					     const struct pane_pkt *p);
+enum pane_resp_result pane_resp_flush_memory(struct pane_qp *qp,
+					     const struct pane_pkt *p);
 
 /* resp_read.c */
 enum pane_resp_result pane_resp_read(struct pane_qp *qp,

@@ -237,13 +237,13 @@ static void resp_note_bad_key(struct pane_qp *qp)
  * @rkey: the key
  * @access: rights needed
  * @va: first byte
- * @len: bytes; not 0
+ * @len: bytes, not 0; PANE_WHOLE for all that the key opens
  *
  * Return: the grant, held; NULL if it is refused, which was counted
  */
 const struct pane_grant *pane_resp_hold(struct pane_qp *qp,
 					struct pane_keyref *ref, u32 rkey,
-					int access, u64 va, u32 len)
+					int access, u64 va, u64 len)
 {
 	enum pane_access why;
 	const struct pane_grant *g;
@@ -364,7 +364,7 @@ static enum pane_resp_result resp_write(struct pane_qp *qp,
 	return PANE_RESP_DONE;
 }
 
-/* ---- atomics --------------------------------------------------------- */
+/* ---- answers that are kept --------------------------------------------- */
 
 /*
  * The READ or atomic that came @age others ago. Who searches begins with the
@@ -388,59 +388,6 @@ struct pane_res *pane_resp_new_res(struct pane_qp *qp, u8 kind, u32 num_pkts)
 	return res;
 }
 
-static void resp_save_atomic(struct pane_qp *qp, u64 orig)
-{
-	struct pane_res *res = pane_resp_new_res(qp, PANE_KIND_ATOMIC, 1);
-
-	res->orig = orig;
-}
-
-/* Do it. The word is what @g, held, opens. */
-static u64 resp_atomic_op(const struct pane_pkt *p, atomic64_t *word)
-{
-	const struct pane_atomic_eth *eth = pane_pkt_hdr(p, PANE_HDR_ATOMIC);
-
-	if ((p->opcode & PANE_OP_MASK) == PANE_OP_CMP_SWAP)
-		return atomic64_cmpxchg(word, be64_to_cpu(eth->compare),
-					be64_to_cpu(eth->swap_add));
-	return atomic64_fetch_add(be64_to_cpu(eth->swap_add), word);
-}
-
-static enum pane_resp_result resp_atomic(struct pane_qp *qp,
-					 const struct pane_pkt *p)
-{
-	const struct pane_atomic_eth *eth = pane_pkt_hdr(p, PANE_HDR_ATOMIC);
-	u64 va = be64_to_cpu(eth->va);
-	struct pane_resp *r = &qp->resp;
-	const struct pane_grant *g;
-	struct pane_keyref ref;
-	atomic64_t *word;
-	u64 orig;
-
-	if (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) ||
-	    !r->res_size)
-		return PANE_RESP_INV_REQ;	/* A4b */
-	if (va & (sizeof(u64) - 1))
-		return PANE_RESP_INV_REQ;	/* A7 */
-	g = pane_resp_hold(qp, &ref, be32_to_cpu(eth->rkey),
-			   IB_ACCESS_REMOTE_ATOMIC, va, sizeof(u64));
-	if (!g)
-		return PANE_RESP_REM_ACC;
-	word = pane_remote_atomic(g, va);
-	if (word)
-		orig = resp_atomic_op(p, word);
-	pane_grant_drop();
-	if (!word)
-		return PANE_RESP_INV_REQ;
-
-	r->msn++;
-	resp_save_atomic(qp, orig);
-	r->ack_due = false;	/* the answer covers what is before it */
-	pane_resp_send_atomic_ack(qp, r->epsn, orig);
-	r->epsn = pane_psn_add(r->epsn, 1);
-	return PANE_RESP_DONE;
-}
-
 /* ---- all requests ---------------------------------------------------- */
 
 /**
@@ -459,7 +406,11 @@ enum pane_resp_result pane_resp_exec(struct pane_qp *qp,
 	case PANE_KIND_READ:
 		return pane_resp_read(qp, p);
 	case PANE_KIND_ATOMIC:
-		return resp_atomic(qp, p);
+		return pane_resp_atomic(qp, p);
+	case PANE_KIND_ATOMIC_WRITE:
+		return pane_resp_atomic_write(qp, p);
+	case PANE_KIND_FLUSH:
+		return pane_resp_flush_memory(qp, p);
 	default:
 		return PANE_RESP_INV_REQ;
 	}

@@ -207,35 +207,44 @@ err_quota:
  * pane_modify_srq - ibv_modify_srq(), ib_modify_srq()
  * @ibsrq: the queue
  * @attr: new values
- * @mask: IB_SRQ_LIMIT; the size cannot change
+ * @mask: IB_SRQ_LIMIT; of kernel users IB_SRQ_MAX_WR, too
  * @udata: none
  *
- * Return: 0; -EOPNOTSUPP for another size; -EINVAL for a limit over the size
+ * Return: 0; -EINVAL for a limit over the size; else that of
+ * pane_srq_resize_kernel(); -EOPNOTSUPP for another size of a user's queue,
+ * which PANE_METHOD_SRQ_RESIZE gives
  */
 int pane_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
 	struct pane_srq *srq = to_pane_srq(ibsrq);
+	int err = 0;
 
-	if (mask & IB_SRQ_MAX_WR)
-		return -EOPNOTSUPP;
-	if (!(mask & IB_SRQ_LIMIT))
-		return 0;
-	if (attr->srq_limit > srq->rq.mask + 1)
-		return -EINVAL;
+	if (mask & IB_SRQ_MAX_WR) {
+		if (srq->map)
+			return -EOPNOTSUPP;
+		if ((mask & IB_SRQ_LIMIT) && attr->srq_limit > attr->max_wr)
+			return -EINVAL;
+		err = pane_srq_resize_kernel(srq, attr->max_wr);
+	}
+	if (err || !(mask & IB_SRQ_LIMIT))
+		return err;
 
 	spin_lock_bh(&srq->lock);
-	srq->limit = attr->srq_limit;
+	if (attr->srq_limit <= srq->rq.mask + 1)
+		srq->limit = attr->srq_limit;
+	else
+		err = -EINVAL;
 	srq_check_limit(srq);
 	spin_unlock_bh(&srq->lock);
-	return 0;
+	return err;
 }
 
 int pane_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct pane_srq *srq = to_pane_srq(ibsrq);
 
-	attr->max_wr = srq->rq.mask + 1;
+	attr->max_wr = READ_ONCE(srq->rq.mask) + 1;
 	attr->max_sge = srq->rq.max_sge;
 	attr->srq_limit = READ_ONCE(srq->limit);
 	return 0;

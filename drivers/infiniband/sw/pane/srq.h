@@ -77,6 +77,8 @@ int pane_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		    struct ib_udata *udata);
 int pane_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int pane_srq_resize_kernel(struct pane_srq *srq, u32 max_wr);
+extern const struct uapi_definition pane_srq_uapi_defs[];
 int pane_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int pane_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int pane_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,

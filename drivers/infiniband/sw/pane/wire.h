@@ -84,6 +84,17 @@ struct pane_ieth {
 	__be32	rkey;
 };
 
+/* FLUSH extended transport header */
+struct pane_feth {
+	__be32	type_sel;	/* PANE_FETH_ */
+};
+
+#define PANE_FETH_GLOBAL	BIT(0)
+#define PANE_FETH_PERSISTENT	BIT(1)
+#define PANE_FETH_SEL		GENMASK(5, 4)
+#define PANE_FETH_SEL_RANGE	(0 << 4)
+#define PANE_FETH_SEL_MR	(1 << 4)
+
 struct pane_xrceth {
 	__be32	srqn;
 };
@@ -105,6 +116,7 @@ static_assert(sizeof(struct pane_aeth) == 4);
 static_assert(sizeof(struct pane_atomic_ack_eth) == 8);
 static_assert(sizeof(struct pane_immdt) == 4);
 static_assert(sizeof(struct pane_ieth) == 4);
+static_assert(sizeof(struct pane_feth) == 4);
 static_assert(sizeof(struct pane_xrceth) == 4);
 static_assert(sizeof(struct pane_deth) == 8);
 

@@ -93,6 +93,10 @@ const struct pane_wr_info pane_wr_table[PANE_WR_MAX] = {
 	     CMP_SWAP, CMP_SWAP, CMP_SWAP),
 	WIRE(FETCH_ADD, ATOMIC, FETCH_ADD, RC, SIG | SOL | FEN,
 	     FETCH_ADD, FETCH_ADD, FETCH_ADD),
+	WIRE(FLUSH, FLUSH, FLUSH, RC, SIG | SOL | FEN,
+	     FLUSH, FLUSH, FLUSH),
+	WIRE(ATOMIC_WRITE, ATOMIC_WRITE, ATOMIC_WRITE, RC, SIG | SOL | FEN | INL,
+	     ATOMIC_WRITE, ATOMIC_WRITE, ATOMIC_WRITE),
 	LOCAL(BIND_MW, BIND_MW, wr_issue_bind2),
 	LOCAL(BIND_MW1, BIND_MW, wr_issue_bind1),
 	LOCAL(LOCAL_INV, LOCAL_INV, wr_issue_local_inv),
@@ -107,6 +111,13 @@ static void wr_fail(struct pane_swqe *w, enum ib_wc_status status,
 	w->state = PANE_SWQE_FAILED;
 	w->status = status;
 	w->vendor_err = verr;
+}
+
+static u32 wr_feth(const struct pane_sq_wqe *u)
+{
+	return (u->flush.type & PANE_FLUSH_GLOBAL ? PANE_FETH_GLOBAL : 0) |
+	       (u->flush.level == PANE_FLUSH_MR ? PANE_FETH_SEL_MR :
+						  PANE_FETH_SEL_RANGE);
 }
 
 /* What the union of a slot holds, by the class of the operation */
@@ -126,6 +137,12 @@ static void wr_take_op(struct pane_qp *qp, struct pane_swqe *w,
 		w->rdma.srqn = u->atomic.srqn & PANE_BTH_QPN;
 		w->rdma.compare_add = u->atomic.compare_add;
 		w->rdma.swap = u->atomic.swap;
+	} else if (w->op == PANE_WR_FLUSH) {
+		w->rdma.va = u->flush.remote_addr;
+		w->rdma.rkey = u->flush.rkey;
+		w->rdma.srqn = u->flush.srqn & PANE_BTH_QPN;
+		w->rdma.feth = wr_feth(u);
+		w->length = u->flush.length;
 	} else if (pane_qp_is_datagram(qp)) {
 		w->ud.ah = u->ud.ah;
 		w->ud.qpn = u->ud.remote_qpn & PANE_BTH_QPN;
@@ -144,6 +161,10 @@ static bool wr_reserved_ok(const struct pane_qp *qp, const struct pane_swqe *w,
 	if (pane_wr_info(w)->class == PANE_WRC_ATOMIC ||
 	    w->op == PANE_WR_BIND_MW)
 		return true;
+	if (w->op == PANE_WR_FLUSH)
+		return u->flush.type == PANE_FLUSH_GLOBAL &&
+		       u->flush.level <= PANE_FLUSH_MR &&
+		       !u->flush.reserved;
 	if (pane_wr_info(w)->class == PANE_WRC_LOCAL)
 		return !memchr_inv(&u->rdma, 0, sizeof(u->rdma));
 	if (pane_qp_is_datagram(qp) && u->ud.reserved0)
@@ -154,6 +175,21 @@ static bool wr_reserved_ok(const struct pane_qp *qp, const struct pane_swqe *w,
 	return !memchr_inv(u->rdma.reserved, 0, sizeof(u->rdma.reserved));
 }
 
+/* Does the device have the operation? */
+static bool wr_supported(const struct pane_qp *qp, const struct pane_swqe *w)
+{
+	u64 caps = qp->dev->ibdev.attrs.device_cap_flags;
+
+	switch (pane_wr_info(w)->class) {
+	case PANE_WRC_FLUSH:
+		return caps & IB_DEVICE_FLUSH_GLOBAL;
+	case PANE_WRC_ATOMIC_WRITE:
+		return caps & IB_DEVICE_ATOMIC_WRITE;
+	default:
+		return true;
+	}
+}
+
 /* May this QP execute the request? The lists and lengths come later. */
 static enum pane_vendor_err wr_check_op(const struct pane_qp *qp,
 					const struct pane_swqe *w,
@@ -161,13 +197,13 @@ static enum pane_vendor_err wr_check_op(const struct pane_qp *qp,
 {
 	const struct pane_wr_info *info = pane_wr_info(w);
 
-	if (!(info->qp_types & BIT(qp->type)))
+	if (!(info->qp_types & BIT(qp->type)) || !wr_supported(qp, w))
 		return PANE_VERR_WQE_OPCODE;
 	if (w->flags & ~info->flags)
 		return PANE_VERR_WQE_FLAGS;
 	if (!wr_reserved_ok(qp, w, u))
 		return PANE_VERR_WQE_RESERVED;
-	if (info->class == PANE_WRC_LOCAL)
+	if (info->class == PANE_WRC_LOCAL || info->class == PANE_WRC_FLUSH)
 		return w->num_sge ? PANE_VERR_WQE_SGE : PANE_VERR_NONE;
 	if (w->flags & PANE_WR_INLINE) {
 		if (w->num_sge)
@@ -203,20 +239,22 @@ static void wr_take_data(struct pane_swqe *w, const struct pane_sq_wqe *u,
 enum pane_vendor_err pane_wr_check_length(const struct pane_qp *qp,
 					  struct pane_swqe *w)
 {
+	const struct pane_wr_info *info = pane_wr_info(w);
 	u64 length = 0;
 	u32 i;
 
-	if (!(w->flags & PANE_WR_INLINE)) {
+	/* a FLUSH has a length, but no data */
+	if (info->class != PANE_WRC_FLUSH && !(w->flags & PANE_WR_INLINE)) {
 		for (i = 0; i < w->num_sge; i++)
 			length += w->sge[i].length;
 		if (length > PANE_MAX_MSG)
 			return PANE_VERR_WQE_LENGTH;
 		w->length = length;
 	}
-	if (pane_qp_is_datagram(qp) && w->length > pane_qp_mtu(qp))
-		return PANE_VERR_WQE_LENGTH;
-	if (pane_wr_info(w)->class == PANE_WRC_ATOMIC &&
-	    w->length < sizeof(u64))
+	if (w->length > PANE_MAX_MSG ||
+	    (pane_qp_is_datagram(qp) && w->length > pane_qp_mtu(qp)) ||
+	    (info->class == PANE_WRC_ATOMIC && w->length < sizeof(u64)) ||
+	    (info->class == PANE_WRC_ATOMIC_WRITE && w->length != sizeof(u64)))
 		return PANE_VERR_WQE_LENGTH;
 	return PANE_VERR_NONE;
 }

@@ -17,6 +17,8 @@ enum pane_wr_class {
 	PANE_WRC_WRITE,
 	PANE_WRC_READ,
 	PANE_WRC_ATOMIC,
+	PANE_WRC_FLUSH,
+	PANE_WRC_ATOMIC_WRITE,
 	PANE_WRC_LOCAL,		/* never on the wire */
 };
 
@@ -56,12 +58,16 @@ static inline bool pane_wr_is_local(const struct pane_swqe *w)
 	return pane_wr_info(w)->class == PANE_WRC_LOCAL;
 }
 
-/* Does the request get its answer in packets of its own? */
+/*
+ * Does the request get its answer in packets of its own? That of FLUSH and
+ * ATOMIC WRITE is the answer to a READ of nothing.
+ */
 static inline bool pane_wr_reads(const struct pane_swqe *w)
 {
 	u8 class = pane_wr_info(w)->class;
 
-	return class == PANE_WRC_READ || class == PANE_WRC_ATOMIC;
+	return class == PANE_WRC_READ || class == PANE_WRC_ATOMIC ||
+	       class == PANE_WRC_FLUSH || class == PANE_WRC_ATOMIC_WRITE;
 }
 
 bool pane_wr_fetch(struct pane_qp *qp);

@@ -27,6 +27,17 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 }
 #endif
 
+/* Since 6.2. Where the core lacks them no device offers them. */
+#ifndef HAVE_IB_FLUSH
+#define IB_DEVICE_FLUSH_GLOBAL	0ULL
+#define IB_DEVICE_ATOMIC_WRITE	0ULL
+#define IB_ACCESS_FLUSH_GLOBAL	BIT(8)
+#define IB_ACCESS_FLUSH_PERSISTENT	BIT(9)
+#define IB_WC_FLUSH		8
+#define IB_WC_ATOMIC_WRITE	9
+#define IB_WR_ATOMIC_WRITE	15
+#endif
+
 /* Since 6.14 the core tells clients of the link's state, before drivers did */
 #ifdef HAVE_CORE_PORT_EVENTS
 static inline void compat_port_event(struct ib_device *ibdev, u32 port, bool up)
