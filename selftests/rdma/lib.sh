@@ -344,6 +344,51 @@ talk()
 	return "$status"
 }
 
+# ---- a stranger who sends frames by hand --------------------------------
+
+# At the second end of the link, under addresses that nobody has
+STRANGER_IP4=10.77.0.66
+STRANGER_IP6=fd77::66
+STRANGER_MAC=02:00:00:00:00:66
+
+mac_of()
+{
+	ip netns exec "$1" cat "/sys/class/net/$2/address"
+}
+
+# The device's end knows the stranger, and has a second address of each kind.
+stranger_up()
+{
+	ip -n "$NS_A" neigh replace "$STRANGER_IP4" lladdr "$STRANGER_MAC" \
+		dev "$IF_A" &&
+		ip -n "$NS_A" neigh replace "$STRANGER_IP6" \
+			lladdr "$STRANGER_MAC" dev "$IF_A" &&
+		ip -n "$NS_A" addr add 10.77.0.129/24 dev "$IF_A" &&
+		ip -n "$NS_A" addr add fd77::81/64 dev "$IF_A" nodad &&
+		wait_until has_gid "$DEV_A" 10.77.0.129 &&
+		wait_until has_gid "$DEV_A" fd77::81 &&
+		# one frame a packet, which is what is decoded there
+		in_a ethtool -K "$IF_A" tx-udp-segmentation off >/dev/null
+}
+
+# as_stranger NET COMMAND...: with what PANE_FRAMES has to say
+as_stranger()
+{
+	local net=$1
+
+	shift
+	PANE_DEVICES="$DEV_A $DEV_B" PANE_NET=$net \
+	PANE_FRAMES="/run/netns/$NS_B $IF_B $STRANGER_IP4 $STRANGER_IP6 \
+		$STRANGER_MAC $(mac_of "$NS_A" "$IF_A") /run/netns/$NS_A" "$@"
+}
+
+# Packets that the driver leaves to the socket nobody reads would stay there.
+nothing_in_socket()
+{
+	in_a ss -Huan "sport = :4791" | awk '$2 > 0 { found = 1 }
+		END { exit found }'
+}
+
 # ---- counters ----------------------------------------------------------
 
 # counters DEVICE: all of them, "NAME VALUE" each, as they are now

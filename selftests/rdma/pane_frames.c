@@ -6,9 +6,9 @@
  * counter moves, that no other does, and what is answered; after it a
  * connection between honest ends still works.
  *
- * pane_frames.sh says in PANE_FRAMES where the packet socket is: namespace,
- * interface, the stranger's IPv4 and IPv6 address and Ethernet address, the
- * device's Ethernet address.
+ * lib.sh says in PANE_FRAMES where the packet socket is: namespace, interface,
+ * the stranger's IPv4 and IPv6 address and Ethernet address, the device's
+ * Ethernet address and namespace.
  */
 #include <netinet/in.h>
 #include <string.h>

@@ -51,6 +51,9 @@ struct stage {
 	struct counters before;
 };
 
+int netns_enter(const char *netns);
+void netns_leave(int own);
+
 void stranger_open(struct stranger *s, int vnet_hdr);
 void stranger_send(struct stranger *s, const struct spec *spec);
 bool stranger_look(struct stranger *s, struct seen *seen);
@@ -61,6 +64,7 @@ struct qp_opts stage_opts(void);
 void stage_open(struct stage *t);
 void stage_open_with(struct stage *t, struct qp_opts qo);
 void stage_close(struct stage *t);
+void stage_join(struct stage *t, const struct qp_opts *qo);
 void stage_connect(struct stage *t, const struct qp_opts *qo);
 void stage_recv(struct stage *t, uint32_t len);
 

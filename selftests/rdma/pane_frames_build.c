@@ -6,11 +6,15 @@
 #include "pane_frames_build.h"
 
 #define ETH_LEN		14
+#define ETH_IP4		0x0800
+#define ETH_IP6		0x86dd
+#define ETH_ROCE	0x8915
 #define IP4_LEN		20
 #define IP6_LEN		40
 #define UDP_LEN		8
 #define BTH_LEN		12
 #define ICRC_LEN	4
+#define GRH_NEXT_BTH	0x1b
 
 bool gid_is_ip4(const union ibv_gid *gid)
 {
@@ -53,15 +57,31 @@ static uint32_t get32(const uint8_t *from)
 	return be32toh(value);
 }
 
+/* RoCE v1 has a GRH, which looks like an IPv6 header, and no UDP */
+static bool grh_is_v1(const uint8_t *ip)
+{
+	return *ip >> 4 == 6 && ip[6] == GRH_NEXT_BTH;
+}
+
 /* ---- checks ---------------------------------------------------------- */
 
-static uint32_t crc32_bits(uint32_t crc, const uint8_t *data, size_t len)
+static uint32_t crc32_bits(uint32_t crc)
 {
-	while (len--) {
-		crc ^= *data++;
-		for (unsigned int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
+	for (unsigned int bit = 0; bit < 8; bit++)
+		crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	return crc;
+}
+
+/* Some tests make a million frames, so what a byte does is kept */
+static uint32_t crc32_bytes(uint32_t crc, const uint8_t *data, size_t len)
+{
+	static uint32_t table[256];
+
+	if (!table[1])
+		for (unsigned int i = 0; i < 256; i++)
+			table[i] = crc32_bits(i);
+	while (len--)
+		crc = crc >> 8 ^ table[(crc ^ *data++) & 0xff];
 	return crc;
 }
 
@@ -82,18 +102,25 @@ static void mask_ip(uint8_t *ip)
 	}
 }
 
-/* Of a packet from the IP header on, without options, up to the ICRC */
-static uint32_t icrc_of(const uint8_t *packet, size_t len)
+/*
+ * Of a packet from the IP header on, without options, or from the GRH on, up to
+ * the ICRC. What comes before stands as eight bytes of ones.
+ */
+static uint32_t icrc_of(const uint8_t *packet, const uint8_t *bth, size_t len)
 {
-	size_t ip_len = *packet >> 4 == 4 ? IP4_LEN : IP6_LEN;
-	uint8_t copy[FRAME_MAX + 8];
+	size_t hdr_len = bth - packet + BTH_LEN;
+	uint8_t copy[8 + IP6_LEN + UDP_LEN + BTH_LEN];
+	uint8_t *copied_bth = copy + 8 + (bth - packet);
+	uint32_t crc;
 
 	memset(copy, 0xff, 8);
-	memcpy(copy + 8, packet, len);
+	memcpy(copy + 8, packet, hdr_len);
 	mask_ip(copy + 8);
-	memset(copy + 8 + ip_len + 6, 0xff, 2);
-	copy[8 + ip_len + UDP_LEN + 4] = 0xff;
-	return ~crc32_bits(~0U, copy, 8 + len);
+	copied_bth[4] = 0xff;
+	if (!grh_is_v1(packet))
+		memset(copied_bth - 2, 0xff, 2);
+	crc = crc32_bytes(~0U, copy, 8 + hdr_len);
+	return ~crc32_bytes(crc, packet + hdr_len, len - hdr_len);
 }
 
 static uint32_t sum16(uint32_t sum, const uint8_t *data, size_t len)
@@ -143,19 +170,36 @@ static uint8_t *build_ip6(uint8_t *ip, const struct spec *s, size_t len)
 	memset(ip, 0, IP6_LEN);
 	ip[0] = 0x60;
 	put16(ip + 4, len);
-	ip[6] = 17;
+	ip[6] = s->v1 ? GRH_NEXT_BTH : 17;
 	ip[7] = 64;
 	memcpy(ip + 8, s->src.raw, 16);
 	memcpy(ip + 24, s->dst.raw, 16);
 	return ip + IP6_LEN;
 }
 
-static void build_udp(uint8_t *udp, const struct spec *s, size_t len)
+static uint8_t *build_udp(uint8_t *udp, const struct spec *s, size_t len)
 {
 	put16(udp, s->sport);
 	put16(udp + 2, s->dport);
 	put16(udp + 4, len);
 	put16(udp + 6, 0);
+	return udp + UDP_LEN;
+}
+
+/* What is before the BTH, behind which are @len bytes */
+static void build_outer(struct built *b, const struct spec *s, size_t len)
+{
+	bool ip4 = gid_is_ip4(&s->src) && !s->v1;
+	size_t udp_len = s->v1 ? len : UDP_LEN + len;
+
+	memcpy(b->frame, s->dmac, 6);
+	memcpy(b->frame + 6, s->smac, 6);
+	put16(b->frame + 12, s->v1 ? ETH_ROCE : ip4 ? ETH_IP4 : ETH_IP6);
+	b->ip = b->frame + ETH_LEN;
+	b->udp = ip4 ? build_ip4(b->ip, s, udp_len) :
+		       build_ip6(b->ip, s, udp_len);
+	b->bth = s->v1 ? b->udp : build_udp(b->udp, s, udp_len);
+	b->len = b->udp + udp_len - b->frame;
 }
 
 static unsigned int spec_pad(const struct spec *s)
@@ -215,11 +259,12 @@ static void fill_ip_check(uint8_t *ip)
 
 static void tell_lies(struct built *b, const struct spec *s)
 {
-	uint8_t *len = b->ip + (gid_is_ip4(&s->src) ? 2 : 4);
+	uint8_t *len = b->ip + (*b->ip >> 4 == 4 ? 2 : 4);
 
 	if (s->between_len)
 		insert_between(b, s);
-	put16(b->udp + 4, get16(b->udp + 4) + s->udp_len_add);
+	if (!s->v1)
+		put16(b->udp + 4, get16(b->udp + 4) + s->udp_len_add);
 	put16(len, get16(len) + s->ip_len_add);
 	if (s->after)
 		s->after(b);
@@ -227,28 +272,19 @@ static void tell_lies(struct built *b, const struct spec *s)
 
 void frame_build(struct built *b, const struct spec *s)
 {
-	bool ip4 = gid_is_ip4(&s->src);
-	size_t udp_len = UDP_LEN + BTH_LEN + s->hdr_len + s->len + spec_pad(s) +
-			 ICRC_LEN - s->cut;
+	size_t len = BTH_LEN + s->hdr_len + s->len + spec_pad(s) + ICRC_LEN -
+		     s->cut;
 	uint32_t icrc;
 
-	memcpy(b->frame, s->dmac, 6);
-	memcpy(b->frame + 6, s->smac, 6);
-	put16(b->frame + 12, ip4 ? 0x0800 : 0x86dd);
-	b->ip = b->frame + ETH_LEN;
-	b->udp = ip4 ? build_ip4(b->ip, s, udp_len) :
-		       build_ip6(b->ip, s, udp_len);
-	build_udp(b->udp, s, udp_len);
-	b->bth = b->udp + UDP_LEN;
+	build_outer(b, s, len);
 	build_bth(b->bth, s);
 	b->icrc = build_body(b->bth + BTH_LEN, s);
-	icrc = htole32(icrc_of(b->ip, b->icrc - b->ip));
+	icrc = htole32(icrc_of(b->ip, b->bth, b->icrc - b->ip));
 	memcpy(b->icrc, &icrc, sizeof(icrc));
-	b->len = b->udp + udp_len - b->frame;
 	tell_lies(b, s);
 	fill_ip_check(b->ip);
 	if (s->udp_check)
-		fill_udp_check(s, b->udp, udp_len);
+		fill_udp_check(s, b->udp, UDP_LEN + len);
 	memset(b->frame + b->len, 0x99, s->tail);
 	b->len += s->tail;
 }
@@ -337,7 +373,7 @@ static const char *check_bth(const uint8_t *bth)
 static const char *check_end(const uint8_t *ip, const uint8_t *bth,
 			     const uint8_t *icrc)
 {
-	uint32_t want = htole32(icrc_of(ip, icrc - ip));
+	uint32_t want = htole32(icrc_of(ip, bth, icrc - ip));
 
 	for (unsigned int pad = bth[1] >> 4 & 3; pad; pad--)
 		if (icrc[-(int)pad])
@@ -345,10 +381,14 @@ static const char *check_end(const uint8_t *ip, const uint8_t *bth,
 	return memcmp(icrc, &want, sizeof(want)) ? "ICRC wrong" : NULL;
 }
 
+/* Of RC and of XRC, whose numbers are behind 0xa0 */
 static bool has_aeth(uint8_t opcode)
 {
-	return opcode >= READ_RESP_FIRST && opcode <= ATOMIC_ACK &&
-	       opcode != READ_RESP_MIDDLE;
+	uint8_t op = opcode & 0x1f;
+
+	return (opcode == op || opcode == (0xa0 | op)) &&
+	       op >= READ_RESP_FIRST && op <= ATOMIC_ACK &&
+	       op != READ_RESP_MIDDLE;
 }
 
 static void read_bth(const uint8_t *bth, size_t len, struct seen *seen)
@@ -368,32 +408,50 @@ static void read_bth(const uint8_t *bth, size_t len, struct seen *seen)
 	}
 }
 
+/* The BTH and what is behind it, up to the frame's end */
+static const char *read_packet(const uint8_t *ip, const uint8_t *bth,
+			       const uint8_t *end, struct seen *seen)
+{
+	const char *wrong;
+
+	if (end - bth < BTH_LEN + ICRC_LEN)
+		return "too short";
+	read_gids(ip, seen);
+	read_bth(bth, end - bth, seen);
+	wrong = check_bth(bth);
+	return wrong ? wrong : check_end(ip, bth, end - ICRC_LEN);
+}
+
+/* The GRH of a frame of RoCE v1 */
+static const char *read_v1(const uint8_t *grh, const uint8_t *end,
+			   struct seen *seen)
+{
+	if (end - grh < IP6_LEN || !grh_is_v1(grh))
+		return "no GRH";
+	if (grh + IP6_LEN + get16(grh + 4) != end)
+		return "lengths differ";
+	return read_packet(grh, grh + IP6_LEN, end, seen);
+}
+
 const char *frame_read(const uint8_t *frame, size_t len, struct seen *seen)
 {
-	const uint8_t *ip = frame + ETH_LEN, *udp, *bth;
-	const char *wrong;
-	size_t udp_len;
+	const uint8_t *ip = frame + ETH_LEN, *end = frame + len, *udp;
 
 	if (len < ETH_LEN + IP4_LEN + UDP_LEN)
 		return "";
-	if (get16(frame + 12) == 0x0800 && ip[0] == 0x45 && ip[9] == 17)
+	if (get16(frame + 12) == ETH_ROCE)
+		return read_v1(ip, end, seen);
+	if (get16(frame + 12) == ETH_IP4 && ip[0] == 0x45 && ip[9] == 17)
 		udp = ip + IP4_LEN;
-	else if (get16(frame + 12) == 0x86dd && ip[6] == 17)
+	else if (get16(frame + 12) == ETH_IP6 && ip[6] == 17)
 		udp = ip + IP6_LEN;
 	else
 		return "";
 	if (get16(udp + 2) != UDP_PORT)
 		return "";
-	bth = udp + UDP_LEN;
-	udp_len = get16(udp + 4);
-	read_gids(ip, seen);
-	if (frame + len != udp + udp_len)
+	if (udp + get16(udp + 4) != end)
 		return "lengths differ";
-	if (udp_len < UDP_LEN + BTH_LEN + ICRC_LEN)
-		return "too short";
 	if (get16(udp) < 0xc000)
 		return "UDP source port below 0xc000";
-	read_bth(bth, udp_len - UDP_LEN, seen);
-	wrong = check_bth(bth);
-	return wrong ? wrong : check_end(ip, bth, frame + len - ICRC_LEN);
+	return read_packet(ip, udp + UDP_LEN, end, seen);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Frames made and read by hand, without anything of the driver's: what the
- * IBTA specification says a RoCE v2 packet looks like.
+ * IBTA specification says a packet of RoCE v1 and v2 looks like.
  */
 #ifndef PANE_FRAMES_BUILD_H
 #define PANE_FRAMES_BUILD_H
@@ -28,6 +28,8 @@ enum {
 
 #define BTH_SE		0x80
 #define BTH_MIGREQ	0x40
+#define BTH_PAD_SHIFT	4
+#define BTH_TVER	0x0f
 #define BTH_ACKREQ	0x80000000U
 
 #define ACK_OK		0x1f
@@ -40,8 +42,8 @@ enum {
  * struct built - where the parts of a frame are
  * @frame: the frame, from the Ethernet header on
  * @len: bytes of it
- * @ip: IP header
- * @udp: UDP header
+ * @ip: IP header, or GRH
+ * @udp: UDP header; RoCE v1 has none, and this is what follows the GRH
  * @bth: base transport header
  * @icrc: last four bytes
  */
@@ -81,6 +83,7 @@ struct built {
  * @ip_len_add: added to the IP length
  * @tail: bytes behind the IP packet
  * @udp_check: with a UDP checksum
+ * @v1: a frame of RoCE v1, whatever the addresses are
  * @after: changes something when the ICRC is there
  */
 struct spec {
@@ -109,6 +112,7 @@ struct spec {
 	int ip_len_add;
 	size_t tail;
 	bool udp_check;
+	bool v1;
 	void (*after)(struct built *b);
 };
 

@@ -24,7 +24,8 @@ static bool exists_elsewhere(unsigned int op)
 	case 0x20:
 		return low <= WRITE_ONLY_IMM;
 	case 0xa0:
-		return low <= SEND_ONLY_INV && low != 0x15;
+		return (low <= SEND_ONLY_INV && low != 0x15) || low == 0x1c ||
+		       low == 0x1d;
 	default:
 		return op == UD_SEND_ONLY || op == UD_SEND_ONLY_IMM;
 	}
@@ -46,7 +47,8 @@ static const char *opcode_outcome(unsigned int op)
 	}
 	if (op >= READ_RESP_FIRST && op <= ATOMIC_ACK)
 		return "unexpected_response";
-	if (op <= SEND_LAST_INV)
+	/* FLUSH and ATOMIC WRITE are of another length */
+	if (op <= SEND_LAST_INV || op == 0x1c || op == 0x1d)
 		return "sent_inv_req";
 	return exists_elsewhere(op) ? "rx_transport" : "rx_opcode";
 }
@@ -71,7 +73,7 @@ static void every_opcode(const void *arg)
 			stage_counted(&t, "rdma_recvs", 1);
 		stage_expect(&t, opcode_outcome(op));
 		/* it may have ended the connection */
-		if (op <= SEND_ONLY_INV) {
+		if (op < 0x20) {
 			end_close(&t.end);
 			stage_connect(&t, &qo);
 		}

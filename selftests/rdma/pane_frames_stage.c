@@ -30,26 +30,39 @@ static void parse_ip4(const char *text, union ibv_gid *gid)
 	CHECK(inet_pton(AF_INET, text, gid->raw + 12) == 1, "%s", text);
 }
 
-/* A packet socket on @ifname in the namespace @netns */
-static int socket_in(const char *netns, const char *ifname, int vnet_hdr)
+/* Go to a namespace; returns the one that this process was in */
+int netns_enter(const char *netns)
 {
 	int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	struct sockaddr_ll to = { .sll_family = AF_PACKET };
-	int there = open(netns, O_RDONLY | O_CLOEXEC), fd;
+	int there = open(netns, O_RDONLY | O_CLOEXEC);
 
 	CHECK(own >= 0 && there >= 0, "%s: %s", netns, strerror(errno));
 	CHECK(!setns(there, CLONE_NEWNET), "%s", strerror(errno));
+	close(there);
+	return own;
+}
+
+void netns_leave(int own)
+{
+	CHECK(!setns(own, CLONE_NEWNET), "%s", strerror(errno));
+	close(own);
+}
+
+/* A packet socket on @ifname in the namespace @netns */
+static int socket_in(const char *netns, const char *ifname, int vnet_hdr)
+{
+	struct sockaddr_ll to = { .sll_family = AF_PACKET };
+	int own = netns_enter(netns), fd;
+
 	fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
 	CHECK(fd >= 0, "%s", strerror(errno));
 	to.sll_ifindex = if_nametoindex(ifname);
-	CHECK(!setns(own, CLONE_NEWNET), "%s", strerror(errno));
+	netns_leave(own);
 	to.sll_protocol = htons(ETH_P_ALL);
 	CHECK(!bind(fd, (struct sockaddr *)&to, sizeof(to)), "%s",
 	      strerror(errno));
 	CHECK(!setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &vnet_hdr,
 			  sizeof(vnet_hdr)), "%s", strerror(errno));
-	close(own);
-	close(there);
 	return fd;
 }
 
@@ -124,11 +137,11 @@ void stage_recv(struct stage *t, uint32_t len)
 	CHECK_OK(end_post_recv(&t->end, &sge, 1, 0x4ec));
 }
 
-void stage_connect(struct stage *t, const struct qp_opts *qo)
+/* The QP, from RESET on, to the stranger; what it is to receive is posted */
+void stage_join(struct stage *t, const struct qp_opts *qo)
 {
 	t->psn = random_u32() & 0xffffff;
 	t->sq_psn = random_u32() & 0xffffff;
-	end_open(&t->end, &t->p.node[0], qo);
 	if (qo->type == IBV_QPT_UD) {
 		end_datagram(&t->end, QKEY);
 	} else {
@@ -138,6 +151,12 @@ void stage_connect(struct stage *t, const struct qp_opts *qo)
 	}
 	for (unsigned int i = 0; i < RECVS; i++)
 		stage_recv(t, 4096);
+}
+
+void stage_connect(struct stage *t, const struct qp_opts *qo)
+{
+	end_open(&t->end, &t->p.node[0], qo);
+	stage_join(t, qo);
 }
 
 struct qp_opts stage_opts(void)
@@ -209,6 +228,7 @@ struct spec spec_of(struct stage *t)
 		.payload = "sixteen bytes...",
 		.len = 16,
 		.pad = -1,
+		.v1 = net_is("v1"),
 	};
 
 	memcpy(s.dmac, t->s.their_mac, 6);

@@ -182,6 +182,23 @@ static void ack_done(struct pane_qp *qp, struct pane_swqe *w,
 	pane_req_finish(qp, w, IB_WC_SUCCESS);
 }
 
+/*
+ * Is the response what has to be at packet @pkt of the READ: of that length,
+ * and the last one only at the end? A very long READ is several requests, each
+ * of which has a last response.
+ */
+static bool ack_read_fits(const struct pane_qp *qp, const struct pane_swqe *w,
+			  const struct pane_pkt *p, u32 pkt)
+{
+	bool ends = p->op->flags & PANE_OPF_LAST;
+
+	if (p->len != min(w->length - (pkt << qp->mtu_shift), pane_qp_mtu(qp)))
+		return false;
+	if (pkt == w->num_pkts - 1)
+		return ends;
+	return !ends || w->num_pkts > PANE_REQ_READ_MAX;
+}
+
 /* The next data of a READ */
 static void ack_read_data(struct pane_qp *qp, struct pane_swqe *w,
 			  const struct pane_pkt *p)
@@ -190,7 +207,7 @@ static void ack_read_data(struct pane_qp *qp, struct pane_swqe *w,
 
 	pkt = pane_psn_diff(p->psn, w->first_psn);
 	off = pkt << qp->mtu_shift;
-	if (p->len != min(w->length - off, pane_qp_mtu(qp))) {
+	if (!ack_read_fits(qp, w, p, pkt)) {
 		pane_ack_fail(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
@@ -248,9 +265,12 @@ static void ack_dispatch(struct pane_qp *qp, const struct pane_pkt *p)
 
 	if (pane_op_has(p->op, PANE_HDR_AETH))
 		syndrome = ack_syndrome(p);
-	if (p->op->kind == PANE_KIND_ACK &&
-	    (syndrome & PANE_AETH_TYPE) != PANE_AETH_ACK)
+	if ((syndrome & PANE_AETH_TYPE) != PANE_AETH_ACK &&
+	    p->op->kind == PANE_KIND_ACK)
 		ack_nak(qp, p->psn, syndrome);
+	else if ((syndrome & PANE_AETH_TYPE) != PANE_AETH_ACK)
+		/* data, and a refusal: there is no such answer */
+		pane_ack_fail(qp, IB_WC_BAD_RESP_ERR);
 	else if (p->op->kind == PANE_KIND_ACK)
 		ack_upto(qp, p->psn);
 	else if (p->op->kind == PANE_KIND_READ_RESP)

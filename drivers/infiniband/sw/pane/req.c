@@ -16,11 +16,6 @@
 #define REQ_TX_MAX	64
 /* An ACK is asked for at least so often, to keep the window moving */
 #define REQ_ACK_EVERY	32
-/*
- * Most packets a READ request asks for. A longer READ is several requests, so
- * that what is outstanding is always less than half the PSN space.
- */
-#define REQ_READ_MAX	(PANE_PSN_HALF / 4)
 
 /* ---- completion ------------------------------------------------------ */
 
@@ -243,7 +238,7 @@ static u32 req_span(const struct pane_qp *qp, const struct pane_swqe *w)
 {
 	if (pane_wr_info(w)->class != PANE_WRC_READ)
 		return 1;
-	return min_t(u32, w->num_pkts - qp->sq.cur_pkt, REQ_READ_MAX);
+	return min_t(u32, w->num_pkts - qp->sq.cur_pkt, PANE_REQ_READ_MAX);
 }
 
 /*

@@ -12,10 +12,17 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+#include "psn.h"
 #include "qp.h"
 
 /* PSNs that may be without an answer */
 #define PANE_REQ_WINDOW	256
+
+/*
+ * Most packets a READ request asks for. A longer READ is several requests, so
+ * that what is outstanding is always less than half the PSN space.
+ */
+#define PANE_REQ_READ_MAX	(PANE_PSN_HALF / 4)
 
 void pane_req_kick(struct pane_qp *qp);
 void pane_req_retire(struct pane_qp *qp);

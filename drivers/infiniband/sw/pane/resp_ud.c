@@ -75,7 +75,9 @@ void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p)
 		pane_qp_error(qp);
 		return;
 	}
-	if (UD_GRH_SIZE + p->len > r->rwqe->length) {
+	if (!pane_op_length_ok(p->op, p->len,
+			       ib_mtu_enum_to_int(qp->dev->mtu)) ||
+	    UD_GRH_SIZE + p->len > r->rwqe->length) {
 		pane_count(qp->dev, rx_ud_length);
 		return;
 	}

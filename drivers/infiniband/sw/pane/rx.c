@@ -50,7 +50,8 @@ static enum pane_counter pkt_read(struct pane_pkt *p)
 		return PANE_CNT_rx_opcode;
 	pad = (bth->flags & PANE_BTH_PAD) >> PANE_BTH_PAD_SHIFT;
 	rest = p->op->hdr_len + pad + PANE_ICRC_SIZE;
-	if (rest > p->size)
+	/* headers are, and padding makes the payload, a multiple of 4 */
+	if (rest > p->size || p->size % 4)
 		return PANE_CNT_rx_length;
 	if (p->op->kind == PANE_KIND_CNP && p->size - rest != PANE_CNP_SIZE)
 		return PANE_CNT_rx_length;

@@ -42,7 +42,7 @@
 	X(np_ecn_marked_roce_packets, "packets that a queue on the way had marked") \
 	X(np_cnp_sent,		"congestion notifications sent")	\
 	X(rx_ud_no_recv,	"datagrams without a receive request")	\
-	X(rx_ud_length,		"datagrams longer than the receive request") \
+	X(rx_ud_length,		"datagrams longer than the receive request, or the MTU") \
 	X(rx_uc_dropped,	"UC packets dropped: message torn, no buffer, refused") \
 	X(rx_no_srq,		"XRC packets to no SRQ of the QP's domain") \
 	/* reliable transport */					\
