@@ -214,6 +214,40 @@ static void other_answer(const void *arg)
 	}
 }
 
+/* Data of the right length in the wrong place, or with a refusal */
+static void contradictions(const void *arg)
+{
+	static const uint8_t data[MTU];
+	static const struct {
+		uint32_t read;
+		uint8_t opcode, syndrome;
+		uint32_t len;
+	} answers[] = {
+		{ 2 * MTU, READ_RESP_ONLY, ACK_OK, MTU },
+		{ 2 * MTU, READ_RESP_LAST, ACK_OK, MTU },
+		{ MTU, READ_RESP_FIRST, ACK_OK, MTU },
+		{ MTU, READ_RESP_MIDDLE, ACK_OK, MTU },
+		{ 16, READ_RESP_ONLY, 0x62, 16 },
+		{ 16, READ_RESP_ONLY, 0x20, 16 },
+	};
+	struct seen seen;
+	struct stage t;
+	struct spec s;
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(answers); i++) {
+		stage_open(&t);
+		own_request(&t, IBV_WR_RDMA_READ, answers[i].read);
+		stranger_wait(&t.s, &seen);
+		s = answer_of(&t, answers[i].opcode, t.sq_psn,
+			      answers[i].syndrome);
+		s.payload = data;
+		s.len = answers[i].len;
+		stranger_send(&t.s, &s);
+		own_ended(&t, IBV_WC_BAD_RESP_ERR);
+		stage_close(&t);
+	}
+}
+
 /*
  * A READ of more packets than may be outstanding is asked for in pieces, each
  * of the length that its packets will have. Memory for it is not needed: it is
@@ -279,6 +313,7 @@ void list_answers(void)
 	pane_test(0, nak_sequence, NULL, "a sequence NAK");
 	pane_test(0, nak_not_ready, NULL, "an RNR NAK");
 	pane_test(0, read_data_length, NULL, "READ data of another length");
+	pane_test(0, contradictions, NULL, "answers that contradict themselves");
 	pane_test(0, read_in_pieces, NULL, "a very long READ");
 	pane_test(0, other_answer, NULL, "an answer of another kind");
 	pane_test(0, implied_nak, NULL, "an implied NAK");

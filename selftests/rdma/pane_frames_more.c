@@ -225,7 +225,8 @@ static void datagram_dropped(struct stage *t, const struct spec *s,
 static void datagrams(const void *arg)
 {
 	struct qp_opts qo = stage_opts();
-	uint8_t data[4096] = {};
+	uint8_t data[4100] = {};
+	struct ibv_sge sge;
 	struct stage t;
 	struct spec s;
 
@@ -259,6 +260,14 @@ static void datagrams(const void *arg)
 	for (unsigned int i = 2; i < RECVS; i++)
 		datagram_arrives(&t, &s);
 	datagram_dropped(&t, &s, "rx_ud_no_recv");
+	/* a request may have room for more than the MTU */
+	sge = sge_of(&t.mem, 0, 8192);
+	CHECK_OK(end_post_recv(&t.end, &sge, 1, 1));
+	s.payload = data;
+	s.len = 4100;
+	datagram_dropped(&t, &s, "rx_ud_length");
+	s.len = 4096;
+	datagram_arrives(&t, &s);
 	stage_still_works(&t);
 	stage_close(&t);
 }
