@@ -17,7 +17,8 @@ SETUP_KDIR := $(if $(filter command environment,$(firstword $(origin KDIR))),$(K
 # No -j of our own below a make that already runs jobs.
 SUBJOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: all modules provider selftests unit style demo check check-debug bench \
+.PHONY: all modules provider selftests unit style demo check check-all \
+	check-debug bench \
 	install shell clean help
 
 all: modules provider
@@ -27,6 +28,7 @@ help:
 	@echo 'make provider      the libibverbs provider, in build/provider'
 	@echo 'make demo          the driver at work, in a throw-away guest'
 	@echo 'make check         all tests, on the stock kernel'
+	@echo 'make check-all     the same, each of them at full length'
 	@echo 'make check-debug   the same on a kernel with KASAN and kmemleak'
 	@echo 'make bench         pane beside rdma_rxe: table and chart'
 	@echo 'make install       module, provider, manual pages; as root'
@@ -47,6 +49,7 @@ NEEDS_unit := unit provider
 NEEDS_style := modules style
 NEEDS_demo := modules provider selftests vm
 NEEDS_check := modules provider selftests unit style vm tests
+NEEDS_check-all := $(NEEDS_check)
 NEEDS_check-debug := modules provider selftests vm tests kernel
 NEEDS_bench := modules provider selftests vm bench
 NEEDS_shell := modules provider vm
@@ -54,7 +57,7 @@ NEEDS_shell := modules provider vm
 # Targets of their own, and not first lines of the recipes: make expands a whole
 # recipe, KVER included, before it runs the first line.
 SETUPS := $(addprefix setup-,modules provider selftests unit style demo check \
-	    check-debug bench shell)
+	    check-all check-debug bench shell)
 .PHONY: $(SETUPS)
 $(SETUPS): setup-%:
 	@KDIR='$(SETUP_KDIR)' $(SETUP)/setup.sh $(NEEDS_$*)
@@ -80,6 +83,9 @@ demo: setup-demo modules provider selftests
 
 check: setup-check modules provider selftests
 	@selftests/check.sh stock $(VMFLAGS)
+
+check-all: setup-check-all modules provider selftests
+	@selftests/check.sh all $(VMFLAGS)
 
 check-debug: setup-check-debug modules provider selftests
 	@selftests/check.sh debug $(VMFLAGS)
