@@ -101,10 +101,6 @@ enum op_flags {
 	OP_ONLY		= OP_FIRST | OP_LAST,
 };
 
-/* Of RC and XRC; devices may lack them */
-#define FLUSH		0x1c
-#define ATOMIC_WRITE	0x1d
-
 /* What the transports add to the numbers of RC */
 #define UC_BASE		0x20
 #define UD_BASE		0x60

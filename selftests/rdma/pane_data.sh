@@ -96,7 +96,8 @@ proof_all()	{ moved rx_icrc && moved duplicate_request; }
 # run_on KIND [TESTS]
 run_on()
 {
-	PANE_DEVICES="$DEV_A $DEV_B" PANE_NET="$NET" ./pane_data "${@:2}"
+	PANE_DEVICES="$DEV_A $DEV_B" PANE_NET="$NET" PANE_NETNS=$NS_B \
+		./pane_data "${@:2}"
 }
 
 # link KIND NET [TESTS]: two results, that of the tests and that of the proof

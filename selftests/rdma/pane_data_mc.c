@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Multicast: who gets what is sent to a group, on both hosts */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../kselftest.h"
 #include "pane_data.h"
+#include "pane_fabric.h"
 
 #define GRH		40
 #define QKEY		0x4711
@@ -176,6 +179,39 @@ static void members(const void *arg)
 	group_close(&g);
 }
 
+/* Is the receiver's host a member, as `ip maddr` sees it? */
+static bool host_is_member(const struct group *g, const char *netns)
+{
+	char text[INET6_ADDRSTRLEN], script[128];
+	bool ip4 = g->gid.raw[0] != 0xff;
+
+	inet_ntop(ip4 ? AF_INET : AF_INET6, g->gid.raw + (ip4 ? 12 : 0), text,
+		  sizeof(text));
+	snprintf(script, sizeof(script),
+		 "ip -n $1 maddr show | grep -qwF %s", text);
+	return !pane_shell(script, netns);
+}
+
+/* By IGMP or MLD: from the first member to the last */
+static void host_joins(const void *arg)
+{
+	const char *netns = getenv("PANE_NETNS");
+	struct group g;
+
+	if (!netns)
+		pane_skip("the receiver's namespace is not known");
+	group_open(&g);
+	CHECK(!host_is_member(&g, netns), "a member before");
+	join(&g, MEMBER);
+	CHECK(host_is_member(&g, netns), "no member");
+	join(&g, SECOND_MEMBER);
+	leave(&g, MEMBER);
+	CHECK(host_is_member(&g, netns), "left too early");
+	leave(&g, SECOND_MEMBER);
+	CHECK(!host_is_member(&g, netns), "still a member");
+	group_close(&g);
+}
+
 /* Who has left gets nothing more, the others still do */
 static void leaving(const void *arg)
 {
@@ -273,6 +309,7 @@ static void destroyed(const void *arg)
 void list_multicast(void)
 {
 	pane_test(0, members, NULL, "a group's members get what is sent to it");
+	pane_test(0, host_joins, NULL, "the host joins a group");
 	pane_test(0, leaving, NULL, "who has left a group");
 	pane_test(0, others_groups, NULL, "other groups");
 	pane_test(0, refused, NULL, "attaching that is refused");

@@ -11,6 +11,8 @@
 #include "pane_verbs.h"
 
 #define MTU		1024
+/* As in rdma/ib_user_verbs.h, which may be older */
+#define CAP_ATOMIC_WRITE	(1ULL << 40)
 #define QKEY		0x77007
 #define MEM_LEN		(64 * 1024)
 #define RECVS		8

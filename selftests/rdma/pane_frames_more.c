@@ -24,8 +24,8 @@ static bool exists_elsewhere(unsigned int op)
 	case 0x20:
 		return low <= WRITE_ONLY_IMM;
 	case 0xa0:
-		return (low <= SEND_ONLY_INV && low != 0x15) || low == 0x1c ||
-		       low == 0x1d;
+		return (low <= SEND_ONLY_INV && low != 0x15) || low == FLUSH ||
+		       low == ATOMIC_WRITE;
 	default:
 		return op == UD_SEND_ONLY || op == UD_SEND_ONLY_IMM;
 	}
@@ -48,7 +48,7 @@ static const char *opcode_outcome(unsigned int op)
 	if (op >= READ_RESP_FIRST && op <= ATOMIC_ACK)
 		return "unexpected_response";
 	/* FLUSH and ATOMIC WRITE are of another length */
-	if (op <= SEND_LAST_INV || op == 0x1c || op == 0x1d)
+	if (op <= SEND_LAST_INV || op == FLUSH || op == ATOMIC_WRITE)
 		return "sent_inv_req";
 	return exists_elsewhere(op) ? "rx_transport" : "rx_opcode";
 }

@@ -547,6 +547,40 @@ static void duplicate_atomic(const void *arg)
 	stage_close(&t);
 }
 
+/* Where the kernel has it. What was written since must stay. */
+static void duplicate_word(const void *arg)
+{
+	struct ibv_device_attr_ex attr;
+	uint64_t word = 77;
+	struct seen seen;
+	struct stage t;
+	struct spec s;
+
+	stage_open(&t);
+	CHECK_OK(ibv_query_device_ex(t.p.node[0].ctx, NULL, &attr));
+	if (!(attr.device_cap_flags_ex & CAP_ATOMIC_WRITE))
+		pane_skip("this kernel has no ATOMIC WRITE");
+	s = spec_of(&t);
+	s.opcode = ATOMIC_WRITE;
+	s.payload = (uint8_t *)&word;
+	s.len = sizeof(word);
+	spec_reth(&s, mem_at(&t, 8), t.mem.mr->rkey, sizeof(word));
+	for (uint8_t i = 0; i < 3; i++) {
+		stage_note(&t);
+		stranger_send(&t.s, &s);
+		stranger_wait(&t.s, &seen);
+		CHECK_EQ(seen.opcode, READ_RESP_ONLY);
+		CHECK_EQ(seen.hdr_len, 4);
+		CHECK_EQ(seen.psn, t.psn);
+		stage_expect(&t, i ? "duplicate_request" : "");
+		CHECK_EQ(t.mem.addr[8], i ? i : 77);
+		t.mem.addr[8] = i + 1;
+	}
+	t.psn = (t.psn + 1) & 0xffffff;
+	stage_alive(&t);
+	stage_close(&t);
+}
+
 /* ---- READ ------------------------------------------------------------ */
 
 static void read_request(struct stage *t, uint32_t psn, size_t offset,
@@ -651,6 +685,7 @@ void list_requests(void)
 	pane_test(0, psn_behind, NULL, "PSNs behind");
 	pane_test(0, duplicate_write, NULL, "a duplicate WRITE");
 	pane_test(0, duplicate_atomic, NULL, "a duplicate atomic");
+	pane_test(0, duplicate_word, NULL, "a duplicate ATOMIC WRITE");
 	pane_test(0, duplicate_read, NULL, "a duplicate READ");
 	pane_test(0, read_lengths, NULL, "READs of several lengths");
 }
