@@ -292,6 +292,9 @@ static void pane_wr_set_xrc_srqn(struct ibv_qp_ex *qp_ex, uint32_t remote_srqn)
 	case PANE_FORM_ATOMIC:
 		batch->wqe->atomic.srqn = remote_srqn;
 		break;
+	case PANE_FORM_FLUSH:
+		batch->wqe->flush.srqn = remote_srqn;
+		break;
 	case PANE_FORM_SEND:
 	case PANE_FORM_RDMA:
 		batch->wqe->rdma.srqn = remote_srqn;

@@ -151,6 +151,9 @@ static void flush(const void *arg)
 	w = flush_slot(&p, 12345, UINT32_MAX / 2, rkey);
 	w->flush.level = PANE_FLUSH_MR;
 	succeeds(&p, WC_FLUSH);
+	w = flush_slot(&p, 12345, UINT32_MAX, rkey);
+	w->flush.level = PANE_FLUSH_MR;
+	succeeds(&p, WC_FLUSH);
 	persist_close(&p);
 }
 
@@ -198,6 +201,8 @@ static void flush_malformed(const void *arg)
 	flush_slot(&p, va, 8, rkey)->num_sge = 1;
 	fails(&p, IBV_WC_LOC_QP_OP_ERR);
 	flush_slot(&p, va, 8, rkey)->flags |= PANE_WR_INLINE;
+	fails(&p, IBV_WC_LOC_QP_OP_ERR);
+	flush_slot(&p, va, 8, rkey)->flags |= PANE_WR_SOLICITED;
 	fails(&p, IBV_WC_LOC_QP_OP_ERR);
 	flush_slot(&p, va, (1U << 31) + 1, rkey);
 	fails(&p, IBV_WC_LOC_LEN_ERR);

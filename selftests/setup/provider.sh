@@ -33,11 +33,12 @@ pabi_of()
 	sed -n 's/^#define IBVERBS_PABI_VERSION //p' "$core/include/config.h"
 }
 
-# Younger libraries have a FLUSH.
+# Younger libraries have a FLUSH. Without -q, which would end the compiler and
+# the pipe with it.
 flush_exists()
 {
 	echo '#include <infiniband/verbs.h>' | ${CC:-gcc} -E - |
-		grep -q IBV_QP_EX_WITH_FLUSH
+		grep IBV_QP_EX_WITH_FLUSH >/dev/null
 }
 
 # The library gets its final name only when whole: a running program may have

@@ -36,10 +36,19 @@ have_verbs || write_skip "no headers of libibverbs"
 core=$("$here/../setup/rdma-core-headers.sh" 2>/dev/null) ||
 	write_skip "no private headers of rdma-core"
 
+# As provider.sh does
+have_flush()
+{
+	"${compiler[@]}" -E -x c - </dev/null -include infiniband/verbs.h |
+		grep IBV_QP_EX_WITH_FLUSH >/dev/null
+}
+
+flush=
+have_flush && flush=-DHAVE_IBV_WR_FLUSH
 mkdir -p "$abi/kernel-abi"
 python3 "$core/make_abi_structs.py" "$uapi/rdma/pane-abi.h" \
 	"$abi/kernel-abi/pane-abi.h"
 # shellcheck disable=SC2086 # lists of options
-"${compiler[@]}" ${CFLAGS:-} -I "$provider" -I "$abi" -I "$uapi" \
+"${compiler[@]}" ${CFLAGS:-} $flush -I "$provider" -I "$abi" -I "$uapi" \
 	-isystem "$core/include" -o "$program" "$@" "$provider"/*.c \
 	-libverbs ${LDLIBS:-}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * RoCE packets from the first byte of the IP header to the last of the ICRC,
- * made by others than this driver:
+ * RoCE packets from the first byte of the IP header, or of the global route
+ * header that stands in its place in version 1, to the last of the ICRC, made
+ * by others than this driver:
  *
  * scapy  built with scapy 2.5.0, scapy.contrib.roce, which computes the ICRC of
  *        IPv4 packets: BTH()/Raw(...) below UDP(dport=4791), addresses of the
@@ -12,6 +13,9 @@
  *        ib_write_lat, ib_write_bw, ib_read_lat (7 and 601 bytes in packets of
  *        256) and ib_atomic_lat; GIDs of 10.0.0.0/24 and of fd00::/64. The UDP
  *        checksum is not filled in there.
+ * cx     RoCE v1, sent by a network adapter and kept in scapy's own tests of
+ *        scapy.contrib.roce (test/contrib/roce.uts, "RoCE v1 RC RDMA WRITE
+ *        ONLY" and "RoCE v1 RC ACKNOWLEDGE"); the addresses are Mellanox's
  */
 #ifndef PANE_ICRC_VECTORS_H
 #define PANE_ICRC_VECTORS_H
@@ -230,6 +234,17 @@ static const struct icrc_vector icrc_vectors[] = {
 		"6000000000301140fd000000000000000000000000000001fd0000000000\n"
 		"00000000000000000002f00c12b7003000006430ffff000000240037b4f4\n"
 		"11111111000000247b7b7b7b7b7b7b7b7b7b7b7b7b0000009e6c1c12\n",
+	},
+	{
+		"cx: v1 RC_WRITE_ONLY, pad 3",
+		"6020000000281b4000000000000000000000ffff0f000002000000000000\n"
+		"00000000ffff0f0000020a70ffff0000010a80a788bc000055d4c0726000\n"
+		"000047b3000000050000000001000000e3d856bb\n",
+	},
+	{
+		"cx: v1 RC_ACK",
+		"6020000000141b4000000000000000000000ffff0f000002000000000000\n"
+		"00000000ffff0f0000021140ffff0000010900a788c00000000525f0c038\n",
 	},
 };
 

@@ -11,9 +11,13 @@
 #include "wire.h"
 
 #define MAX_PACKET	512
+/* What a global route header says comes behind it: a BTH */
+#define NEXT_IS_IBA	0x1b
+
+enum encap { V4, V6, V1, KINDS };
 
 /**
- * struct packet - from the IP header to the ICRC, both included
+ * struct packet - from the IP or global route header to the ICRC, both included
  * @byte: the packet
  * @len: bytes of it
  * @next: vector to take next
@@ -26,14 +30,22 @@ struct packet {
 	unsigned int failures;
 };
 
-static bool is_v6(const struct packet *p)
+static enum encap kind_of(const struct packet *p)
 {
-	return p->byte[0] >> 4 == 6;
+	if (p->byte[0] >> 4 == 4)
+		return V4;
+	return p->byte[6] == NEXT_IS_IBA ? V1 : V6;
 }
 
-static unsigned int ip_len(const struct packet *p)
+static unsigned int ip_len(enum encap kind)
 {
-	return is_v6(p) ? 40 : 20;
+	return kind == V4 ? 20 : 40;
+}
+
+/* Where the BTH is */
+static unsigned int bth_at(enum encap kind)
+{
+	return ip_len(kind) + (kind == V1 ? 0 : sizeof(struct udphdr));
 }
 
 static void parse(struct packet *p, const char *hex)
@@ -53,32 +65,35 @@ static void parse(struct packet *p, const char *hex)
 	}
 }
 
-/* The value accumulated up to the BTH; the family as the caller says */
-static u32 start(const struct packet *p, bool v6)
+/* The value accumulated up to the BTH; the kind is as the caller says */
+static u32 start(const struct packet *p, enum encap kind)
 {
-	unsigned int udp = v6 ? 40 : 20;
-	const struct udphdr *uh = (const void *)(p->byte + udp);
-	const struct pane_bth *bth = (const void *)(uh + 1);
+	const struct udphdr *uh = (const void *)(p->byte + ip_len(kind));
+	const struct pane_bth *bth = (const void *)(p->byte + bth_at(kind));
 
-	if (v6)
+	switch (kind) {
+	case V1:
+		return pane_icrc_start_v1((const void *)p->byte, bth);
+	case V6:
 		return pane_icrc_start_v6((const void *)p->byte, uh, bth);
-	return pane_icrc_start_v4((const void *)p->byte, uh, bth);
+	default:
+		return pane_icrc_start_v4((const void *)p->byte, uh, bth);
+	}
 }
 
-static __le32 icrc_of(const struct packet *p, bool v6)
+static __le32 icrc_of(const struct packet *p, enum encap kind)
 {
-	unsigned int done = (v6 ? 40 : 20) + sizeof(struct udphdr) +
-			    sizeof(struct pane_bth);
-	u32 crc = start(p, v6);
+	unsigned int done = bth_at(kind) + sizeof(struct pane_bth);
+	u32 crc = start(p, kind);
 
 	crc = pane_icrc_add(crc, p->byte + done,
 			    p->len - done - PANE_ICRC_SIZE);
 	return pane_icrc_final(crc);
 }
 
-static bool icrc_fits(const struct packet *p, bool v6)
+static bool icrc_fits(const struct packet *p, enum encap kind)
 {
-	__le32 icrc = icrc_of(p, v6);
+	__le32 icrc = icrc_of(p, kind);
 
 	return !memcmp(&icrc, p->byte + p->len - PANE_ICRC_SIZE, sizeof(icrc));
 }
@@ -100,50 +115,55 @@ static void test_vectors(void)
 	struct packet p = { 0 };
 
 	while (next_vector(&p))
-		CHECK(icrc_fits(&p, is_v6(&p)));
+		CHECK(icrc_fits(&p, kind_of(&p)));
 }
 
-/* What a test of the vectors is worth: both families, every padding */
+/* What a test of the vectors is worth: all kinds, every padding of v2 */
 static void test_coverage(void)
 {
-	bool seen[2][4] = { { false } };
+	bool seen[KINDS][4] = { { false } };
 	struct packet p = { 0 };
 	unsigned int i;
 
-	while (next_vector(&p))
-		seen[is_v6(&p)][p.byte[ip_len(&p) + 9] >> 4 & 3] = true;
+	while (next_vector(&p)) {
+		enum encap kind = kind_of(&p);
+
+		seen[kind][p.byte[bth_at(kind) + 1] >> 4 & 3] = true;
+	}
 	for (i = 0; i < 8; i++)
 		CHECK(seen[i / 4][i % 4]);
+	CHECK(seen[V1][0] && seen[V1][3]);
 }
 
 /* The bits that may change on the way, by their place in the packet */
-static u8 masked_bits(bool v6, unsigned int offset)
+static u8 masked_bits(enum encap kind, unsigned int offset)
 {
 	static const u8 v4_mask[20] = { [1] = 0xff, [8] = 0xff,
 					[10] = 0xff, [11] = 0xff };
 	static const u8 v6_mask[40] = { [0] = 0x0f, [1] = 0xff, [2] = 0xff,
 					[3] = 0xff, [7] = 0xff };
-	unsigned int udp = v6 ? 40 : 20;
+	unsigned int udp = ip_len(kind);
 
 	if (offset < udp)
-		return v6 ? v6_mask[offset] : v4_mask[offset];
-	/* UDP checksum; FECN, BECN and reserved bits of the BTH */
-	if (offset == udp + 6 || offset == udp + 7 || offset == udp + 12)
+		return kind == V4 ? v4_mask[offset] : v6_mask[offset];
+	/* UDP checksum */
+	if (kind != V1 && (offset == udp + 6 || offset == udp + 7))
 		return 0xff;
-	return 0;
+	/* FECN, BECN and reserved bits of the BTH */
+	return offset == bth_at(kind) + 4 ? 0xff : 0;
 }
 
 static void check_each_bit(struct packet *p)
 {
-	bool v6 = is_v6(p);
+	enum encap kind = kind_of(p);
 	unsigned int i;
 
 	for (i = 0; i < (p->len - PANE_ICRC_SIZE) * 8; i++) {
 		u8 bit = 1 << i % 8;
-		bool masked = masked_bits(v6, i / 8) & bit;
+		bool masked = masked_bits(kind, i / 8) & bit;
 
 		p->byte[i / 8] ^= bit;
-		if (!CHECK_EQ(icrc_fits(p, v6), masked))
+		if (!CHECK_EQ(icrc_fits(p, kind), masked))
 			unit_note("bit %#x of byte %u\n", bit, i / 8);
 		p->byte[i / 8] ^= bit;
 	}
@@ -161,13 +181,13 @@ static void test_each_bit(void)
 static void check_masked_together(struct packet *p)
 {
 	struct unit_rng rng = { unit_seed() };
-	bool v6 = is_v6(p);
+	enum encap kind = kind_of(p);
 	unsigned int i, round;
 
 	for (round = 0; round < 32; round++) {
 		for (i = 0; i < p->len - PANE_ICRC_SIZE; i++)
-			p->byte[i] ^= unit_random(&rng) & masked_bits(v6, i);
-		CHECK(icrc_fits(p, v6));
+			p->byte[i] ^= unit_random(&rng) & masked_bits(kind, i);
+		CHECK(icrc_fits(p, kind));
 	}
 }
 
@@ -182,13 +202,13 @@ static void test_masked_together(void)
 /* Packets come in fragments. */
 static void check_pieces(struct packet *p)
 {
-	unsigned int done = ip_len(p) + sizeof(struct udphdr) +
-			    sizeof(struct pane_bth);
+	enum encap kind = kind_of(p);
+	unsigned int done = bth_at(kind) + sizeof(struct pane_bth);
 	unsigned int len = p->len - done - PANE_ICRC_SIZE, split;
-	__le32 whole = icrc_of(p, is_v6(p));
+	__le32 whole = icrc_of(p, kind);
 
 	for (split = 0; split <= len; split++) {
-		u32 crc = start(p, is_v6(p));
+		u32 crc = start(p, kind);
 
 		crc = pane_icrc_add(crc, p->byte + done, split);
 		crc = pane_icrc_add(crc, p->byte + done + split, len - split);
@@ -205,7 +225,7 @@ static void test_pieces(void)
 }
 
 /* As the annex on RoCE says it: eight bytes of ones, masked packet, all in one */
-static void model_icrc(const struct packet *p, bool v6, u8 icrc[4])
+static void model_icrc(const struct packet *p, enum encap kind, u8 icrc[4])
 {
 	u32 crc = ~0U;
 	unsigned int i;
@@ -214,7 +234,7 @@ static void model_icrc(const struct packet *p, bool v6, u8 icrc[4])
 	for (i = 0; i < 8; i++)
 		crc = crc32_le(crc, &byte, 1);
 	for (i = 0; i < p->len - PANE_ICRC_SIZE; i++) {
-		byte = p->byte[i] | masked_bits(v6, i);
+		byte = p->byte[i] | masked_bits(kind, i);
 		crc = crc32_le(crc, &byte, 1);
 	}
 	for (i = 0; i < 4; i++)
@@ -228,20 +248,20 @@ static void test_random_packets(void)
 	u8 icrc[4];
 	unsigned int i;
 
-	for (i = 0; i < 4000; i++) {
-		bool v6 = i % 2;
+	for (i = 0; i < 6000; i++) {
+		enum encap kind = i % KINDS;
 
 		p.len = 64 + 4 * unit_below(&rng, (MAX_PACKET - 64) / 4);
 		unit_fill(&rng, p.byte, p.len);
-		model_icrc(&p, v6, icrc);
+		model_icrc(&p, kind, icrc);
 		memcpy(p.byte + p.len - 4, icrc, 4);
-		CHECK(icrc_fits(&p, v6));
+		CHECK(icrc_fits(&p, kind));
 	}
 }
 
 static const struct unit_test tests[] = {
 	{ "packets made by others", test_vectors },
-	{ "they cover IPv4, IPv6 and every padding", test_coverage },
+	{ "they cover IPv4, IPv6, RoCE v1 and every padding", test_coverage },
 	{ "each bit, masked or not", test_each_bit },
 	{ "masked bits together", test_masked_together },
 	{ "in pieces", test_pieces },

@@ -13,7 +13,7 @@
 
 enum direction { REQUEST, RESPONSE };
 enum place { MIDDLE, FIRST, LAST, ONLY };
-enum payload { NO_PAYLOAD, MTU, UP_TO_MTU, EMPTY_TO_MTU };
+enum payload { NO_PAYLOAD, MTU, UP_TO_MTU, EMPTY_TO_MTU, EIGHT_BYTES };
 
 /* The order is that of headers in a packet. */
 static const struct {
@@ -23,6 +23,7 @@ static const struct {
 } headers[] = {
 	{ PANE_HDR_XRCETH,	'X', 4 },
 	{ PANE_HDR_DETH,	'D', 8 },
+	{ PANE_HDR_FETH,	'F', 4 },
 	{ PANE_HDR_RETH,	'R', 16 },
 	{ PANE_HDR_ATOMIC,	'A', 28 },
 	{ PANE_HDR_AETH,	'a', 4 },
@@ -65,6 +66,8 @@ static const struct operation operations[] = {
 	{ 0x14, REQUEST,  "A",  PANE_KIND_ATOMIC, ONLY, NO_PAYLOAD },
 	{ 0x16, REQUEST,  "K",  PANE_KIND_SEND, LAST, UP_TO_MTU },
 	{ 0x17, REQUEST,  "K",  PANE_KIND_SEND, ONLY, EMPTY_TO_MTU },
+	{ 0x1c, REQUEST,  "FR", PANE_KIND_FLUSH, ONLY, NO_PAYLOAD },
+	{ 0x1d, REQUEST,  "R",  PANE_KIND_ATOMIC_WRITE, ONLY, EIGHT_BYTES },
 };
 
 /*
@@ -78,10 +81,10 @@ static const struct {
 	const char *request_hdr;
 	bool required;
 } transports[] = {
-	{ 0x00, 0x00dfffff, "",  true },	/* RC */
+	{ 0x00, 0x30dfffff, "",  true },	/* RC */
 	{ 0x20, 0x00000fff, "",  true },	/* UC */
 	{ 0x60, 0x00000030, "D", true },	/* UD */
-	{ 0xa0, 0x00dfffff, "X", true },	/* XRC */
+	{ 0xa0, 0x30dfffff, "X", true },	/* XRC */
 };
 
 /* The opcode's row, or NULL if there is no such opcode */
@@ -249,6 +252,8 @@ static bool length_ok(enum payload payload, u32 length, u32 mtu)
 		return length >= 1 && length <= mtu;
 	case EMPTY_TO_MTU:
 		return length <= mtu;
+	case EIGHT_BYTES:
+		return length == 8;
 	}
 	return false;
 }
@@ -302,6 +307,8 @@ static void test_enums(void)
 	CHECK_EQ(PANE_TR_XRC, 0xa0);
 	CHECK_EQ(PANE_OP_SEND_LAST_INV, 0x16);
 	CHECK_EQ(PANE_OP_SEND_ONLY_INV, 0x17);
+	CHECK_EQ(PANE_OP_FLUSH, 0x1c);
+	CHECK_EQ(PANE_OP_ATOMIC_WRITE, 0x1d);
 	/* requesters count on it: a middle packet follows the first */
 	CHECK_EQ(PANE_OP_SEND_MIDDLE, PANE_OP_SEND_FIRST + 1);
 	CHECK_EQ(PANE_OP_WRITE_MIDDLE, PANE_OP_WRITE_FIRST + 1);

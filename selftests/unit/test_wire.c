@@ -34,6 +34,7 @@ static const struct field fields[] = {
 	FIELD(pane_atomic_ack_eth, orig, 0, 8),
 	FIELD(pane_immdt, imm, 0, 4),
 	FIELD(pane_ieth, rkey, 0, 4),
+	FIELD(pane_feth, type_sel, 0, 4),
 	FIELD(pane_xrceth, srqn, 0, 4),
 	FIELD(pane_deth, qkey, 0, 4),
 	FIELD(pane_deth, sqpn, 4, 4),
@@ -59,6 +60,7 @@ static void test_sizes(void)
 	CHECK_EQ(sizeof(struct pane_atomic_ack_eth), 8);
 	CHECK_EQ(sizeof(struct pane_immdt), 4);
 	CHECK_EQ(sizeof(struct pane_ieth), 4);
+	CHECK_EQ(sizeof(struct pane_feth), 4);
 	CHECK_EQ(sizeof(struct pane_xrceth), 4);
 	CHECK_EQ(sizeof(struct pane_deth), 8);
 	CHECK_EQ(PANE_ICRC_SIZE, 4);
@@ -154,6 +156,16 @@ static void test_syndromes(void)
 	CHECK_EQ(PANE_NAK_REM_OP, 0x63);
 }
 
+/* Placement type in the low four bits, selectivity in the two above */
+static void test_feth_masks(void)
+{
+	CHECK_EQ(PANE_FETH_GLOBAL, 0x01);
+	CHECK_EQ(PANE_FETH_PERSISTENT, 0x02);
+	CHECK_EQ(PANE_FETH_SEL, 0x30);
+	CHECK_EQ(PANE_FETH_SEL_RANGE, 0x00);
+	CHECK_EQ(PANE_FETH_SEL_MR, 0x10);
+}
+
 static void test_numbers(void)
 {
 	CHECK_EQ(PANE_UDP_PORT, 4791);
@@ -173,6 +185,7 @@ static const struct unit_test tests[] = {
 	{ "bytes of a RETH", test_reth_bytes },
 	{ "bytes of an AtomicETH", test_atomic_bytes },
 	{ "AETH syndromes", test_syndromes },
+	{ "masks of the FETH", test_feth_masks },
 	{ "numbers with a meaning", test_numbers },
 };
 

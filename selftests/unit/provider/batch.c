@@ -4,7 +4,7 @@
 
 #include "tests.h"
 
-#define ALL_OPS 0x3ff
+#define ALL_OPS (0x3ff | IBV_QP_EX_WITH_ATOMIC_WRITE)
 
 static uint8_t data[1024];
 static struct pane_ah ah = { .number = 0x55 };
@@ -309,6 +309,104 @@ void test_batch_abandoned(void)
 	end_qp(&qp->qp_base);
 }
 
+static void check_word(const struct pane_sq_wqe *w, const void *word)
+{
+	CHECK_EQ(w->opcode, PANE_WR_ATOMIC_WRITE);
+	CHECK_EQ(w->flags, PANE_WR_INLINE);
+	CHECK_EQ(w->num_sge, 0);
+	CHECK_EQ(w->rdma.inline_len, 8);
+	CHECK(!memcmp(w->sge, word, 8));
+}
+
+static int batch_atomic_write(struct ibv_qp_ex *qp)
+{
+	ibv_wr_start(qp);
+	ibv_wr_atomic_write(qp, 5, 64, data);
+	return ibv_wr_complete(qp);
+}
+
+/* The word is taken when the request is, whatever becomes of it meanwhile. */
+void test_batch_atomic_write(void)
+{
+	struct ibv_qp_ex *qp = new_qp_ex(IBV_QPT_RC, ALL_OPS);
+	uint64_t word = 0x0102030405060708, was = word;
+
+	kernel_fill_rings(0xee);
+	ibv_wr_start(qp);
+	ibv_wr_atomic_write(qp, 5, 64, &word);
+	word = 0;
+	CHECK(!ibv_wr_complete(qp));
+	check_word(kernel_wqe(0), &was);
+	CHECK_EQ(kernel_wqe(0)->rdma.rkey, 5);
+	CHECK_EQ(kernel_wqe(0)->rdma.remote_addr, 64);
+
+	/* not on a device that has none, nor when the ring is full */
+	context.caps &= ~CAP_ATOMIC_WRITE;
+	CHECK_EQ(batch_atomic_write(qp), EINVAL);
+	context.caps = KERNEL_CAPS;
+	kernel_qp.ctl->sq_cons = 1;
+	while (kernel_qp.ctl->sq_prod < KERNEL_SLOTS + 1)
+		if (!CHECK(!batch_atomic_write(qp)))
+			break;
+	CHECK_EQ(batch_atomic_write(qp), ENOMEM);
+	end_qp(&qp->qp_base);
+
+	/* nor where others have no such packet */
+	qp = new_qp_ex(IBV_QPT_UC, IBV_QP_EX_WITH_SEND);
+	CHECK_EQ(batch_atomic_write(qp), EINVAL);
+	end_qp(&qp->qp_base);
+}
+
+#ifdef HAVE_IBV_WR_FLUSH
+static int batch_flush(struct ibv_qp_ex *qp, size_t len)
+{
+	ibv_wr_start(qp);
+	ibv_wr_flush(qp, 5, 64, len, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	return ibv_wr_complete(qp);
+}
+
+void test_batch_flush(void)
+{
+	struct ibv_qp_ex *qp = new_qp_ex(IBV_QPT_RC, ALL_OPS |
+					 IBV_QP_EX_WITH_FLUSH);
+	const struct pane_sq_wqe *w = kernel_wqe(0);
+
+	kernel_fill_rings(0xee);
+	qp->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
+	ibv_wr_start(qp);
+	ibv_wr_flush(qp, 5, 64, 4096, IBV_FLUSH_GLOBAL, IBV_FLUSH_MR);
+	CHECK(!ibv_wr_complete(qp));
+	CHECK_EQ(w->opcode, PANE_WR_FLUSH);
+	CHECK_EQ(w->flags, PANE_WR_SIGNALED);
+	CHECK_EQ(w->flush.rkey, 5);
+	CHECK_EQ(w->flush.remote_addr, 64);
+	CHECK_EQ(w->flush.length, 4096);
+	CHECK_EQ(w->flush.type, PANE_FLUSH_GLOBAL);
+	CHECK_EQ(w->flush.level, PANE_FLUSH_MR);
+	CHECK(!w->num_sge && !w->ex && !w->flush.srqn && !w->flush.reserved);
+
+	CHECK(!batch_flush(qp, UINT32_MAX));
+	CHECK_EQ(batch_flush(qp, 1ULL << 32), EINVAL);
+	context.caps &= ~CAP_FLUSH_GLOBAL;
+	CHECK_EQ(batch_flush(qp, 1), EINVAL);
+	context.caps = KERNEL_CAPS;
+	ibv_wr_start(qp);
+	ibv_wr_flush(qp, 5, 64, 8, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	ibv_wr_set_sge(qp, 1, 2, 8);
+	CHECK_EQ(ibv_wr_complete(qp), EINVAL);
+	CHECK_EQ(kernel_qp.ctl->sq_prod, 2);
+	end_qp(&qp->qp_base);
+
+	qp = new_qp_ex(IBV_QPT_XRC_SEND, IBV_QP_EX_WITH_FLUSH);
+	ibv_wr_start(qp);
+	ibv_wr_flush(qp, 5, 64, 8, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	ibv_wr_set_xrc_srqn(qp, 9);
+	CHECK(!ibv_wr_complete(qp));
+	CHECK_EQ(kernel_wqe(0)->flush.srqn, 9);
+	end_qp(&qp->qp_base);
+}
+#endif
+
 void test_batch_datagrams(void)
 {
 	struct ibv_qp_ex *qp = new_qp_ex(IBV_QPT_UD, IBV_QP_EX_WITH_SEND |
@@ -361,6 +459,13 @@ void test_batch_xrc(void)
 	CHECK_EQ(kernel_wqe(0)->rdma.srqn, 8);
 	CHECK_EQ(kernel_wqe(1)->atomic.srqn, 9);
 	CHECK_EQ(kernel_wqe(1)->atomic.compare_add, 3);
+
+	ibv_wr_start(qp);
+	ibv_wr_atomic_write(qp, 5, 64, data);
+	ibv_wr_set_xrc_srqn(qp, 10);
+	CHECK(!ibv_wr_complete(qp));
+	check_word(kernel_wqe(2), data);
+	CHECK_EQ(kernel_wqe(2)->rdma.srqn, 10);
 
 	ibv_wr_start(qp);
 	ibv_wr_local_inv(qp, 1);

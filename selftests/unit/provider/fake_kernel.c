@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
+
 #include "fake_kernel.h"
 #include "../unit.h"
 
@@ -24,7 +26,11 @@ struct kernel_cq kernel_cq;
 struct kernel_srq kernel_srq;
 struct kernel_doorbell doorbell;
 
-struct pane_context context = { .doorbell_fd = DOORBELL_FD };
+struct pane_context context = {
+	.doorbell_fd = DOORBELL_FD,
+	.caps = KERNEL_CAPS,
+};
+
 struct pane_pd pd = { .ibv_pd = { .handle = 1 } };
 struct pane_pd other_pd = { .ibv_pd = { .handle = 2 } };
 
@@ -326,8 +332,51 @@ int ibv_cmd_create_srq_ex(struct ibv_context *ibctx, struct verbs_srq *srq,
 	drv->ring_offset = take(drv->ring_size);
 	kernel_srq.ctl = (void *)(memory + drv->ring_offset);
 	kernel_srq.rq = memory + drv->ring_offset + drv->rq_offset;
+	kernel_srq.count = KERNEL_SLOTS;
 	srq->srq.context = ibctx;
 	return 0;
+}
+
+/* What waits goes into the new ring, under its old indices */
+static int resize_srq(uint32_t count, struct pane_resize_srq_resp *resp)
+{
+	struct pane_srq_ctl *old = kernel_srq.ctl;
+	uint8_t *from = kernel_srq.rq;
+	uint32_t i;
+
+	if (count & (count - 1) || old->prod - old->cons > count)
+		return EINVAL;
+	*resp = (struct pane_resize_srq_resp) {
+		.rq_offset = sizeof(struct pane_srq_ctl),
+		.rq_stride = RQ_STRIDE,
+		.rq_count = count,
+		.ring_size = sizeof(struct pane_srq_ctl) + RQ_STRIDE * count,
+	};
+	resp->ring_offset = take(resp->ring_size);
+	kernel_srq.ctl = (void *)(memory + resp->ring_offset);
+	kernel_srq.rq = memory + resp->ring_offset + resp->rq_offset;
+	for (i = old->cons; i != old->prod; i++)
+		memcpy(kernel_srq.rq + i % count * RQ_STRIDE,
+		       from + i % kernel_srq.count * RQ_STRIDE, RQ_STRIDE);
+	kernel_srq.ctl->prod = old->prod;
+	kernel_srq.ctl->cons = old->cons;
+	kernel_srq.count = count;
+	return 0;
+}
+
+/* The only call of this kind in what is tested here */
+int execute_ioctl(struct ibv_context *ibctx, struct ibv_command_buffer *cmd)
+{
+	const struct ib_uverbs_attr *attrs = cmd->hdr.attrs;
+	uint32_t count;
+
+	CHECK_EQ(cmd->hdr.object_id, UVERBS_OBJECT_SRQ);
+	CHECK_EQ(cmd->hdr.method_id, PANE_METHOD_SRQ_RESIZE);
+	CHECK_EQ(attrs[1].attr_id, PANE_ATTR_SRQ_RESIZE_MAX_WR);
+	CHECK_EQ(attrs[2].attr_id, PANE_ATTR_SRQ_RESIZE_RESP);
+	CHECK_EQ(attrs[2].len, sizeof(struct pane_resize_srq_resp));
+	memcpy(&count, &attrs[1].data, sizeof(count));
+	return resize_srq(count, (void *)(uintptr_t)attrs[2].data);
 }
 
 int ibv_cmd_destroy_srq(struct ibv_srq *srq)

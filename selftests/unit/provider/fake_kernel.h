@@ -16,6 +16,11 @@
 #define KERNEL_MAX_INLINE	256U
 #define KERNEL_QPN		17U
 
+/* Bits of device_cap_flags_ex; older libraries have no names for them */
+#define CAP_FLUSH_GLOBAL	(1ULL << 38)
+#define CAP_ATOMIC_WRITE	(1ULL << 40)
+#define KERNEL_CAPS		(CAP_FLUSH_GLOBAL | CAP_ATOMIC_WRITE)
+
 /**
  * struct kernel_qp - the queues of the QP that was made last
  * @ctl: head of the mapping
@@ -66,10 +71,12 @@ struct kernel_doorbell {
  * struct kernel_srq - the SRQ that was made last
  * @ctl: head of the mapping
  * @rq: ring
+ * @count: its slots
  */
 struct kernel_srq {
 	struct pane_srq_ctl *ctl;
 	uint8_t *rq;
+	uint32_t count;
 };
 
 extern struct kernel_qp kernel_qp;

@@ -110,7 +110,6 @@ void test_srq(void)
 	struct ibv_recv_wr wr = { .wr_id = 5, .sg_list = four_sges,
 				  .num_sge = 2 };
 	struct ibv_recv_wr *bad = NULL;
-	struct ibv_srq_attr attr = {};
 	unsigned int i;
 
 	if (!CHECK(srq))
@@ -125,6 +124,52 @@ void test_srq(void)
 	CHECK_EQ(kernel_srq.ctl->prod, KERNEL_SLOTS);
 	kernel_srq.ctl->cons = 1;
 	CHECK(!pane_post_srq_recv(srq, &wr, &bad));
-	CHECK_EQ(pane_modify_srq(srq, &attr, IBV_SRQ_MAX_WR), EOPNOTSUPP);
+	CHECK(!pane_destroy_srq(srq));
+}
+
+static int resize(struct ibv_srq *srq, uint32_t max_wr)
+{
+	struct ibv_srq_attr attr = { .max_wr = max_wr };
+
+	return pane_modify_srq(srq, &attr, IBV_SRQ_MAX_WR);
+}
+
+/* What waits is found, and posting goes on, in the new ring */
+void test_srq_resize(void)
+{
+	struct ibv_srq_init_attr init = {};
+	struct ibv_srq_attr both = { .max_wr = 16, .srq_limit = 17 };
+	struct ibv_srq *srq = pane_create_srq(&pd.ibv_pd, &init);
+	struct ibv_recv_wr wr = { .num_sge = 0 }, *bad = NULL;
+	const uint32_t stride = sizeof(struct pane_rq_wqe) +
+				KERNEL_MAX_SGE * sizeof(struct pane_sge);
+
+	if (!CHECK(srq))
+		return;
+	kernel_srq.ctl->cons = 0;
+	for (wr.wr_id = 0; wr.wr_id < 8; wr.wr_id++)
+		CHECK(!pane_post_srq_recv(srq, &wr, &bad));
+	CHECK_EQ(resize(srq, 4), EINVAL);
+	CHECK_EQ(pane_modify_srq(srq, &both, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT),
+		 EINVAL);
+	CHECK_EQ(pane_post_srq_recv(srq, &wr, &bad), ENOMEM);
+	kernel_srq.ctl->cons = 3;
+	CHECK(!resize(srq, 32));
+	CHECK_EQ(kernel_srq.ctl->cons, 3);
+	for (; wr.wr_id < 3 + 32; wr.wr_id++)
+		CHECK(!pane_post_srq_recv(srq, &wr, &bad));
+	CHECK_EQ(pane_post_srq_recv(srq, &wr, &bad), ENOMEM);
+	CHECK_EQ(kernel_srq.ctl->prod, 3 + 32);
+	for (uint32_t i = 3; i < 3 + 32; i++) {
+		struct pane_rq_wqe *w = (void *)(kernel_srq.rq +
+						 i % 32 * stride);
+
+		CHECK_EQ(w->wr_id, i);
+	}
+	kernel_srq.ctl->cons = kernel_srq.ctl->prod - 2;
+	CHECK(!resize(srq, 2));
+	CHECK_EQ(pane_post_srq_recv(srq, &wr, &bad), ENOMEM);
+	kernel_srq.ctl->cons++;
+	CHECK(!pane_post_srq_recv(srq, &wr, &bad));
 	CHECK(!pane_destroy_srq(srq));
 }

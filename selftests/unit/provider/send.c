@@ -169,6 +169,41 @@ void test_send_atomics(void)
 	end_qp(qp);
 }
 
+/* An ATOMIC WRITE looks like a WRITE; how long it is the kernel checks. */
+void test_send_atomic_write(void)
+{
+	struct ibv_qp *qp = new_qp(IBV_QPT_RC, 0);
+	struct ibv_sge sge = { .addr = (uintptr_t)data, .length = 8 };
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_ATOMIC_WRITE,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.wr.rdma = { .remote_addr = 64, .rkey = 8 },
+	};
+	struct pane_sq_wqe *w = kernel_wqe(0);
+
+	fill_data();
+	kernel_fill_rings(0xee);
+	CHECK(!post(qp, &wr));
+	CHECK_EQ(w->opcode, PANE_WR_ATOMIC_WRITE);
+	CHECK_EQ(w->rdma.remote_addr, 64);
+	CHECK_EQ(w->rdma.rkey, 8);
+	CHECK_EQ(w->num_sge, 1);
+	CHECK_EQ(w->sge[0].length, 8);
+	CHECK(!w->flags && !w->ex && !w->rdma.inline_len &&
+	      !w->rdma.reserved[0] && !w->rdma.reserved[1] &&
+	      !w->rdma.reserved[2]);
+
+	wr.send_flags = IBV_SEND_INLINE;
+	CHECK(!post(qp, &wr));
+	w = kernel_wqe(1);
+	CHECK_EQ(w->flags, PANE_WR_INLINE);
+	CHECK_EQ(w->num_sge, 0);
+	CHECK_EQ(w->rdma.inline_len, 8);
+	CHECK(!memcmp(w->sge, data, 8));
+	end_qp(qp);
+}
+
 void test_send_datagrams(void)
 {
 	struct ibv_qp *qp = new_qp_in(&pd.ibv_pd, IBV_QPT_UD, 0, 1);
@@ -211,7 +246,15 @@ void test_send_datagrams(void)
 	 OP(LOCAL_INV) | OP(BIND_MW))
 #define RELIABLE_OPS							\
 	(UNRELIABLE_OPS | OP(RDMA_READ) | OP(SEND_WITH_INV) |		\
-	 OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD))
+	 OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |		\
+	 OP(ATOMIC_WRITE))
+
+/* struct ibv_send_wr cannot say what a FLUSH needs; ibv_wr_flush() can. */
+#ifdef HAVE_IBV_WR_FLUSH
+#define FLUSH_FLAG IBV_QP_EX_WITH_FLUSH
+#else
+#define FLUSH_FLAG 0
+#endif
 
 static const struct {
 	enum ibv_qp_type type;
@@ -239,7 +282,17 @@ static const uint8_t opcodes[] = {
 	[IBV_WR_LOCAL_INV] = PANE_WR_LOCAL_INV,
 	[IBV_WR_BIND_MW] = PANE_WR_BIND_MW,
 	[IBV_WR_SEND_WITH_INV] = PANE_WR_SEND_INV,
+	[IBV_WR_ATOMIC_WRITE] = PANE_WR_ATOMIC_WRITE,
 };
+
+/* Bits of enum ibv_qp_create_send_ops_flags, most of which are the opcode's */
+static uint64_t send_ops_flags(unsigned int ops)
+{
+	if (!(ops & OP(ATOMIC_WRITE)))
+		return ops;
+	return (ops & ~OP(ATOMIC_WRITE)) | IBV_QP_EX_WITH_ATOMIC_WRITE |
+	       FLUSH_FLAG;
+}
 
 static struct ibv_send_wr good_wr(enum ibv_qp_type type,
 				  enum ibv_wr_opcode opcode)
@@ -285,8 +338,9 @@ void test_send_types(void)
 	unsigned int i, opcode;
 
 	for (i = 0; i < ARRAY_SIZE(qp_types); i++) {
-		CHECK_EQ(pane_send_ops_flags(qp_types[i].type),
-			 qp_types[i].ops);
+		CHECK_EQ(pane_send_ops_flags(&context.vctx.context,
+					     qp_types[i].type),
+			 send_ops_flags(qp_types[i].ops));
 		for (opcode = 0; opcode < 16; opcode++) {
 			unsigned int failures = unit_failures;
 
@@ -297,6 +351,32 @@ void test_send_types(void)
 					  qp_types[i].type, opcode);
 		}
 	}
+}
+
+/* What the device lacks is refused by itself, and so is a QP for it. */
+void test_send_capabilities(void)
+{
+	struct ibv_send_wr wr = good_wr(IBV_QPT_RC, IBV_WR_ATOMIC_WRITE);
+	struct ibv_context *ctx = &context.vctx.context;
+	struct ibv_qp *qp = new_qp(IBV_QPT_RC, 0);
+
+	CHECK(!post(qp, &wr));
+	context.caps = ~CAP_ATOMIC_WRITE;
+	CHECK_EQ(post(qp, &wr), EINVAL);
+	CHECK_EQ(kernel_qp.ctl->sq_prod, 1);
+	CHECK_EQ(pane_send_ops_flags(ctx, IBV_QPT_RC),
+		 (RELIABLE_OPS & ~OP(ATOMIC_WRITE)) | FLUSH_FLAG);
+	CHECK(!new_qp_in(&pd.ibv_pd, IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE,
+			 0));
+	context.caps = ~CAP_FLUSH_GLOBAL;
+	CHECK_EQ(pane_send_ops_flags(ctx, IBV_QPT_RC),
+		 (RELIABLE_OPS & ~OP(ATOMIC_WRITE)) |
+		 IBV_QP_EX_WITH_ATOMIC_WRITE);
+	context.caps = KERNEL_CAPS;
+	end_qp(qp);
+
+	qp = new_qp(IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_WRITE);
+	end_qp(qp);
 }
 
 /* Flags without meaning are dropped, those that cannot be kept are errors. */
@@ -324,6 +404,7 @@ void test_send_flags(void)
 		{ IBV_QPT_RC, IBV_WR_BIND_MW, inl, -1 },
 		{ IBV_QPT_RC, IBV_WR_BIND_MW, sol, -1 },
 		{ IBV_QPT_RC, IBV_WR_BIND_MW, fen, PANE_WR_FENCE },
+		{ IBV_QPT_RC, IBV_WR_ATOMIC_WRITE, sol | fen, PANE_WR_FENCE },
 		{ IBV_QPT_RC, IBV_WR_SEND, IBV_SEND_IP_CSUM, -1 },
 		{ IBV_QPT_RC, IBV_WR_SEND, 1 << 20, -1 },
 		/* these have nothing that a fence would wait for */
@@ -352,7 +433,7 @@ void test_send_flags(void)
 void test_send_refused(void)
 {
 	static const int unknown[] = {
-		-1, IBV_WR_TSO, IBV_WR_DRIVER1, 12, 13, 14, 15, 16, 1 << 30,
+		-1, IBV_WR_TSO, IBV_WR_DRIVER1, 12, 13, 14, 16, 1 << 30,
 	};
 	struct ibv_qp *qp = new_qp(IBV_QPT_RC, 0);
 	struct ibv_send_wr wr = { .sg_list = four_sges }, *bad = NULL;
@@ -515,5 +596,6 @@ void test_qp_refused(void)
 	check_qp_refused(IBV_QPT_RC, IBV_QP_EX_WITH_TSO);
 	check_qp_refused(IBV_QPT_RC, 1ULL << 40);
 	check_qp_refused(IBV_QPT_UC, IBV_QP_EX_WITH_RDMA_READ);
+	check_qp_refused(IBV_QPT_UC, IBV_QP_EX_WITH_ATOMIC_WRITE);
 	check_qp_refused(IBV_QPT_UD, IBV_QP_EX_WITH_RDMA_READ);
 }

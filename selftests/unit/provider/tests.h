@@ -11,8 +11,10 @@ void test_layout(void);
 void test_send_fields(void);
 void test_send_inline(void);
 void test_send_atomics(void);
+void test_send_atomic_write(void);
 void test_send_datagrams(void);
 void test_send_types(void);
+void test_send_capabilities(void);
 void test_send_flags(void);
 void test_send_refused(void);
 void test_send_states(void);
@@ -34,6 +36,8 @@ void test_bind1_full(void);
 void test_batch(void);
 void test_batch_errors(void);
 void test_batch_abandoned(void);
+void test_batch_atomic_write(void);
+void test_batch_flush(void);
 void test_batch_datagrams(void);
 void test_batch_xrc(void);
 
@@ -43,6 +47,7 @@ void test_recv_doorbell(void);
 void test_recv_reset(void);
 void test_xrc_target(void);
 void test_srq(void);
+void test_srq_resize(void);
 
 /* cq.c */
 void test_poll(void);

@@ -143,6 +143,7 @@ enum pane_resp_result pane_resp_flush_memory(struct pane_qp *qp,
 	const struct pane_feth *feth = pane_pkt_hdr(p, PANE_HDR_FETH);
 	const struct pane_reth *reth = pane_pkt_hdr(p, PANE_HDR_RETH);
 	u32 type_sel = be32_to_cpu(feth->type_sel);
+	bool whole = type_sel & PANE_FETH_SEL_MR;
 	int rights = resp_flush_rights(type_sel);
 	u32 length = be32_to_cpu(reth->length);
 	u64 va = be64_to_cpu(reth->va);
@@ -150,11 +151,11 @@ enum pane_resp_result pane_resp_flush_memory(struct pane_qp *qp,
 
 	if (!rights || (type_sel & PANE_FETH_SEL) > PANE_FETH_SEL_MR ||
 	    rights & ~qp->attr.qp_access_flags || !qp->resp.res_size ||
-	    length > PANE_MAX_MSG)
+	    (length > PANE_MAX_MSG && !whole))
 		return PANE_RESP_INV_REQ;
 	/* the range has no meaning for all of a region (oA19-13) */
 	if (!pane_resp_hold(qp, &ref, be32_to_cpu(reth->rkey), rights, va,
-			    type_sel & PANE_FETH_SEL_MR ? PANE_WHOLE : length))
+			    whole ? PANE_WHOLE : length))
 		return PANE_RESP_REM_ACC;
 	pane_grant_drop();
 	/* what the packets before wrote comes before the answer */

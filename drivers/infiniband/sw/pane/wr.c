@@ -93,7 +93,8 @@ const struct pane_wr_info pane_wr_table[PANE_WR_MAX] = {
 	     CMP_SWAP, CMP_SWAP, CMP_SWAP),
 	WIRE(FETCH_ADD, ATOMIC, FETCH_ADD, RC, SIG | SOL | FEN,
 	     FETCH_ADD, FETCH_ADD, FETCH_ADD),
-	WIRE(FLUSH, FLUSH, FLUSH, RC, SIG | SOL | FEN,
+	/* never solicited (oA19-6) */
+	WIRE(FLUSH, FLUSH, FLUSH, RC, SIG | FEN,
 	     FLUSH, FLUSH, FLUSH),
 	WIRE(ATOMIC_WRITE, ATOMIC_WRITE, ATOMIC_WRITE, RC, SIG | SOL | FEN | INL,
 	     ATOMIC_WRITE, ATOMIC_WRITE, ATOMIC_WRITE),
@@ -229,6 +230,12 @@ static void wr_take_data(struct pane_swqe *w, const struct pane_sq_wqe *u,
 	barrier();
 }
 
+/* The length that a FLUSH of all of a region tells is ignored (oA19-13) */
+static bool wr_flushes_all(const struct pane_swqe *w)
+{
+	return w->op == PANE_WR_FLUSH && w->rdma.feth & PANE_FETH_SEL_MR;
+}
+
 /**
  * pane_wr_check_length - find the length of a request and check it
  * @qp: where it was posted
@@ -251,7 +258,7 @@ enum pane_vendor_err pane_wr_check_length(const struct pane_qp *qp,
 			return PANE_VERR_WQE_LENGTH;
 		w->length = length;
 	}
-	if (w->length > PANE_MAX_MSG ||
+	if ((w->length > PANE_MAX_MSG && !wr_flushes_all(w)) ||
 	    (pane_qp_is_datagram(qp) && w->length > pane_qp_mtu(qp)) ||
 	    (info->class == PANE_WRC_ATOMIC && w->length < sizeof(u64)) ||
 	    (info->class == PANE_WRC_ATOMIC_WRITE && w->length != sizeof(u64)))

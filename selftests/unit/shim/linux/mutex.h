@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <linux/atomic.h>
 #include <linux/spinlock.h>
 
 struct mutex {

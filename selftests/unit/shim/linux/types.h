@@ -36,6 +36,15 @@ struct list_head {
 	struct list_head *prev;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+	struct hlist_node **pprev;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct rcu_head {
 	struct rcu_head *next;
 };

@@ -6,6 +6,7 @@
 #ifndef PANE_SHIM_IB_VERBS_H
 #define PANE_SHIM_IB_VERBS_H
 
+#include <linux/in6.h>
 #include <linux/kernel.h>
 #include <linux/netdevice.h>
 #include <linux/types.h>
@@ -26,7 +27,11 @@ enum ib_access_flags {
 	IB_ACCESS_REMOTE_ATOMIC	= 1 << 3,
 	IB_ACCESS_MW_BIND	= 1 << 4,
 	IB_ZERO_BASED		= 1 << 5,
+	IB_ACCESS_FLUSH_GLOBAL	= 1 << 8,
 };
+
+#define IB_DEVICE_FLUSH_GLOBAL	(1ULL << 38)
+#define IB_DEVICE_ATOMIC_WRITE	(1ULL << 40)
 
 enum ib_event_type {
 	IB_EVENT_CQ_ERR,
@@ -71,6 +76,8 @@ enum ib_wc_opcode {
 	IB_WC_BIND_MW,
 	IB_WC_LOCAL_INV,
 	IB_WC_REG_MR,
+	IB_WC_FLUSH,
+	IB_WC_ATOMIC_WRITE,
 };
 
 enum ib_wc_status {
@@ -83,8 +90,16 @@ enum ib_wc_status {
 	IB_WC_MW_BIND_ERR,
 };
 
+union ib_gid {
+	u8 raw[16];
+};
+
+struct ib_device_attr {
+	u64 device_cap_flags;
+};
+
 struct ib_device {
-	int unused;
+	struct ib_device_attr attrs;
 };
 
 struct ib_mr {
