@@ -7,7 +7,7 @@
  *	BIND and LOCAL_INV of a window, in lists, on one QP
  *   bench_mw register DEVICE GID-INDEX COUNT
  *	what programs do without windows: ibv_reg_mr() and ibv_dereg_mr()
- *   bench_mw storage DEVICE GID-INDEX COUNT PEER-DEVICE
+ *   bench_mw storage DEVICE GID-INDEX COUNT PEER-DEVICE PEER-GID-INDEX
  *	what a storage client does for a request: two BINDs and a fenced SEND,
  *	which the peer answers with a SEND_WITH_INV; the client invalidates the
  *	other window together with its next request
@@ -297,7 +297,7 @@ static double seconds(void)
 int main(int argc, char **argv)
 {
 	static struct end ends[2];
-	struct end *peer = &ends[argc > 5];
+	struct end *peer = &ends[argc > 6];
 	double from;
 	long count;
 
@@ -305,10 +305,10 @@ int main(int argc, char **argv)
 		return 2;
 	count = atol(argv[4]);
 	end_open(&ends[0], argv[2], atoi(argv[3]));
-	if (argc > 5)
-		end_open(&ends[1], argv[5], atoi(argv[3]));
+	if (argc > 6)
+		end_open(&ends[1], argv[5], atoi(argv[6]));
 	end_connect(&ends[0], peer);
-	if (argc > 5)
+	if (argc > 6)
 		end_connect(&ends[1], &ends[0]);
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {

@@ -10,6 +10,7 @@
 
 set -eu
 here=$(dirname "${BASH_SOURCE[0]}")
+. "$here/../rdma/gid.sh"
 rounds=${PANE_BENCH_ROUNDS:-3}
 A=192.0.2.1
 B=192.0.2.2
@@ -40,20 +41,15 @@ wire()
 	ip rule del pref 0
 }
 
-# gid DEVICE: number of its GID of RoCE v2 over IPv4, once it is there
-gid()
+# wait_gid DEVICE ADDRESS: its number
+wait_gid()
 {
-	local port=/sys/class/infiniband/$1/ports/1 i n
+	local i
 
 	for ((i = 0; i < 100; i++)); do
-		for n in 0 1 2 3 4 5 6 7; do
-			grep -q ':ffff:c000' "$port/gids/$n" &&
-				grep -qx 'RoCE v2' "$port/gid_attrs/types/$n" &&
-				echo "$n" && return
-		done 2>/dev/null
+		gid_index_here "$1" "$2" && return
 		sleep 0.1
 	done
-	echo "$1 has no GID" >&2
 	return 1
 }
 
@@ -61,9 +57,8 @@ driver_up()
 {
 	rdma link add end0 type "$1" netdev eth0
 	rdma link add end1 type "$1" netdev eth1
-	GID=$(gid end0)
-	# the other end has it under the same number
-	gid end1 >/dev/null
+	gid0=$(wait_gid end0 $A)
+	gid1=$(wait_gid end1 $B)
 }
 
 driver_down()
@@ -79,13 +74,13 @@ perftest()
 	local tool=$1 server
 	shift
 
-	"$tool" -F -d end0 -x "$GID" "$@" >/dev/null 2>&1 &
+	"$tool" -F -d end0 -x "$gid0" "$@" >/dev/null 2>&1 &
 	server=$!
 	until ss -Htnl 'sport = :18515' | grep -q .; do
 		kill -0 "$server"
 		sleep 0.1
 	done
-	"$tool" -F -d end1 -x "$GID" "$@" $A 2>/dev/null | grep -A1 '#bytes' |
+	"$tool" -F -d end1 -x "$gid1" "$@" $A 2>/dev/null | grep -A1 '#bytes' |
 		tail -n 1
 	wait "$server"
 }
@@ -105,9 +100,10 @@ turn()
 		awk '{print $4}')"
 	echo "$driver send2b $(perftest ib_send_lat -s 2 -n 20000 |
 		awk '{print $5}')"
-	echo "$driver bindinv $("$here/bench_mw" pairs end0 "$GID" 100000)"
-	echo "$driver register $("$here/bench_mw" register end0 "$GID" 10000)"
-	echo "$driver storage $("$here/bench_mw" storage end0 "$GID" 10000 end1)"
+	echo "$driver bindinv $("$here/bench_mw" pairs end0 "$gid0" 100000)"
+	echo "$driver register $("$here/bench_mw" register end0 "$gid0" 10000)"
+	echo "$driver storage $("$here/bench_mw" storage end0 "$gid0" 10000 \
+		end1 "$gid1")"
 	driver_down "$driver"
 }
 

@@ -5,6 +5,7 @@
 
 set -eu
 here=$(dirname "${BASH_SOURCE[0]}")
+. "$here/../rdma/gid.sh"
 
 # Show a command as a user would type it, then do it.
 run()
@@ -13,20 +14,16 @@ run()
 	"$@"
 }
 
-# gid DEVICE: number of its GID of RoCE v2 over IPv4, once it is there
-gid()
+# wait_gid DEVICE ADDRESS: the number of the GID, once it is there
+wait_gid()
 {
-	local port=/sys/class/infiniband/$1/ports/1 i n
+	local i
 
 	for ((i = 0; i < 100; i++)); do
-		for n in 0 1 2 3 4 5 6 7; do
-			grep -q ':ffff:c000' "$port/gids/$n" &&
-				grep -qx 'RoCE v2' "$port/gid_attrs/types/$n" &&
-				echo "$n" && return
-		done 2>/dev/null
+		gid_index_here "$1" "$2" && return
 		sleep 0.1
 	done
-	echo "$1 has no GID" >&2
+	echo "demo: $1 has no GID" >&2
 	return 1
 }
 
@@ -46,8 +43,8 @@ run modprobe rdma_pane
 run ip netns exec left rdma link add pane0 type pane netdev eth0
 run ip netns exec right rdma link add pane1 type pane netdev eth1
 run rdma link
-gid0=$(gid pane0)
-gid1=$(gid pane1)
+gid0=$(wait_gid pane0 192.0.2.1)
+gid1=$(wait_gid pane1 192.0.2.2)
 
 printf '\nMemory windows: pane0 owns a buffer, pane1 is the peer.\n'
 PANE_DEVICES="pane0 pane1" "$here/pane_demo"

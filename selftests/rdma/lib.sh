@@ -8,6 +8,8 @@
 # The devices carry names that look like those of other drivers: a provider
 # that goes by the name would take the wrong one.
 
+. "${BASH_SOURCE[0]%/*}/gid.sh"
+
 NS_A=pane-a.$$
 NS_B=pane-b.$$
 IF_A=pna$$
@@ -77,6 +79,54 @@ need_pane()
 	modprobe -q rdma_pane || ktap_skip_all "no rdma_pane module"
 }
 
+# ---- whose devices are seen where --------------------------------------
+
+# In shared mode all namespaces see all devices, in exclusive mode each sees its
+# own, and sysfs has to be looked at from inside.
+RDMA_NETNS=shared
+
+# netns_mode shared|exclusive: without namespaces, and those deleted take a while
+netns_mode()
+{
+	wait_until rdma system set netns "$1" 2>/dev/null || return
+	RDMA_NETNS=$1
+}
+
+# in_sight DEVICE COMMAND...: where the device is seen
+in_sight()
+{
+	local place=$NS_B
+
+	[ "$1" = "$DEV_A" ] && place=$NS_A
+	shift
+	if [ "$RDMA_NETNS" = exclusive ]; then
+		ip netns exec "$place" "$@"
+	else
+		"$@"
+	fi
+}
+
+# in_sight_call FUNCTION DEVICE ARGUMENT...: one of those that are exported
+in_sight_call()
+{
+	if [ "$RDMA_NETNS" = exclusive ]; then
+		in_sight "$2" bash -c '"$@"' bash "$@"
+	else
+		"$@"
+	fi
+}
+
+# everywhere COMMAND...: wherever there are devices
+everywhere()
+{
+	if [ "$RDMA_NETNS" = exclusive ]; then
+		in_a "$@"
+		in_b "$@"
+	else
+		"$@"
+	fi
+}
+
 # ---- namespaces, interfaces, devices -----------------------------------
 
 in_a()
@@ -113,21 +163,32 @@ link_add()
 	ip netns exec "$1" rdma link add "$2" type pane netdev "$3"
 }
 
-# In a namespace of its own a device is seen from there only, else from all.
 dev_exists()
 {
-	[ -e "/sys/class/infiniband/$1" ]
+	in_sight "$1" test -e "/sys/class/infiniband/$1"
 }
 
 link_del()
 {
-	rdma link delete "$1"
+	in_sight "$1" rdma link delete "$1"
+}
+
+# Kernels from 6.17 on let a driver put the device into the namespace of its
+# interface. Before, it is in the first one, and `rdma dev set` has to move it.
+device_up()
+{
+	link_add "$1" "$2" "$3" || return
+	if [ "$RDMA_NETNS" = exclusive ] && [ -e "/sys/class/infiniband/$2" ]
+	then
+		ktap_print_msg "device is moved by hand"
+		rdma dev set "$2" netns "$1"
+	fi
 }
 
 devices_up()
 {
-	link_add "$NS_A" "$DEV_A" "$IF_A" &&
-		link_add "$NS_B" "$DEV_B" "$IF_B" &&
+	device_up "$NS_A" "$DEV_A" "$IF_A" &&
+		device_up "$NS_B" "$DEV_B" "$IF_B" &&
 		wait_until gids_ready && wait_until answers "$IP4_B" &&
 		wait_until answers "$IP6_B"
 }
@@ -159,56 +220,10 @@ stage_up()
 
 # ---- addresses of devices ----------------------------------------------
 
-# The eight groups of an IPv6 address, four digits each
-expand_ip6()
-{
-	local head=${1%%::*} tail='' zeros=8 group
-	local -a left right
-
-	[[ $1 == *::* ]] && tail=${1#*::}
-	IFS=: read -ra left <<<"$head"
-	IFS=: read -ra right <<<"$tail"
-	zeros=$((8 - ${#left[@]} - ${#right[@]}))
-	for group in "${left[@]}"; do printf ':%04x' "0x$group"; done
-	for ((; zeros > 0; zeros--)); do printf ':0000'; done
-	for group in "${right[@]}"; do printf ':%04x' "0x$group"; done
-}
-
-# gid_of ADDRESS: as sysfs writes it
-gid_of()
-{
-	local gid
-	local -a bytes
-
-	if [[ $1 == *:* ]]; then
-		gid=$(expand_ip6 "$1")
-		echo "${gid#:}"
-	else
-		IFS=. read -ra bytes <<<"$1"
-		printf '0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x\n' \
-			"${bytes[@]}"
-	fi
-}
-
-# gid_index DEVICE ADDRESS [v1]: number of the RoCE v2 GID, or of the one of
-# RoCE v1; false if there is none
+# gid_index DEVICE ADDRESS [v1]: the number, wherever the device is seen
 gid_index()
 {
-	local port=/sys/class/infiniband/$1/ports/1 wanted gid='' type='' i
-	local wanted_type="RoCE v2"
-
-	[ "${3:-}" = v1 ] && wanted_type="IB/RoCE v1"
-	wanted=$(gid_of "$2")
-	for ((i = 0; i < 32; i++)); do
-		read -r gid <"$port/gids/$i" || return
-		[ "$gid" = "$wanted" ] || continue
-		read -r type <"$port/gid_attrs/types/$i" || continue
-		if [ "$type" = "$wanted_type" ]; then
-			echo "$i"
-			return
-		fi
-	done 2>/dev/null
-	return 1
+	in_sight_call gid_index_here "$@"
 }
 
 has_gid()
@@ -223,14 +238,21 @@ gids_ready()
 		port_is "$DEV_A" ACTIVE && port_is "$DEV_B" ACTIVE
 }
 
-# port_is DEVICE ACTIVE|DOWN
-port_is()
+port_is_here()
 {
 	local state=''
 
 	read -r state 2>/dev/null <"/sys/class/infiniband/$1/ports/1/state"
 	[ "${state#*: }" = "$2" ]
 }
+
+# port_is DEVICE ACTIVE|DOWN
+port_is()
+{
+	in_sight_call port_is_here "$@"
+}
+
+export -f port_is_here
 
 # ---- programs at both ends ---------------------------------------------
 
@@ -260,10 +282,17 @@ listens_tcp()
 
 listens_cm()
 {
-	rdma resource show cm_id | grep -q "state LISTEN .*:$1 "
+	ip netns exec "$SERVER_NS" rdma resource show cm_id |
+		grep -q "state LISTEN .*:$1 "
 }
 
-# wait_server tcp|cm PORT: until it listens; false when it gives up before
+# For those that do not listen: they say when they are ready.
+listens_text()
+{
+	grep -q "$1" "$OUT/server"
+}
+
+# wait_server tcp|cm PORT, or text TEXT: until it listens; false when it gives up before
 wait_server()
 {
 	local end=$((SECONDS + DEADLINE))
@@ -314,7 +343,8 @@ pingpong()
 		ibv_rc_pingpong -d "$DEV_A" -g "$a" -n 100 "$IP4_B"
 }
 
-# talk tcp|cm PORT SERVER-COMMAND -- CLIENT-COMMAND: both have to succeed
+# talk tcp|cm|text WHAT SERVER-COMMAND -- CLIENT-COMMAND: both have to succeed;
+# with ENDLESS the server is one that has to be ended
 talk()
 {
 	local kind=$1 port=$2 status=0
@@ -336,6 +366,8 @@ talk()
 	client "$@" || status=$?
 	if [ "$status" -ne 0 ]; then
 		complain "client: status $status: $*"
+		server_kill
+	elif [ -n "${ENDLESS:-}" ]; then
 		server_kill
 	elif ! server_status; then
 		complain "server failed: ${server_command[*]}" || status=1
@@ -389,12 +421,33 @@ nothing_in_socket()
 		END { exit found }'
 }
 
+# multicast RECEIVER-ADDRESS SENDER-ADDRESS OPTION...: by mckey, which needs to
+# know from the routes where the group is, and ends with success in any case
+multicast()
+{
+	local to=$1 from=$2 group=239.7.7.7
+
+	shift 2
+	ip -n "$NS_A" route replace 224.0.0.0/4 dev "$IF_A" &&
+		ip -n "$NS_B" route replace 224.0.0.0/4 dev "$IF_B" || return
+	talk text "receiving" stdbuf -oL mckey -m "$group" -b "$to" "$@" -- \
+		mckey -m "$group" -b "$from" -s "$@" &&
+		transfers_complete server && transfers_complete client
+}
+
+transfers_complete()
+{
+	grep -q "data transfers complete" "$OUT/$1" && return
+	show "$1"
+	complain "$1: no transfers"
+}
+
 # ---- counters ----------------------------------------------------------
 
 # counters DEVICE: all of them, "NAME VALUE" each, as they are now
 counters()
 {
-	rdma statistic show link "$1/1" | sed 's/^link [^ ]* //' |
+	in_sight "$1" rdma statistic show link "$1/1" | sed 's/^link [^ ]* //' |
 		tr -s ' ' '\n' | paste -d ' ' - - | sort
 }
 
@@ -430,7 +483,7 @@ counter_moved()
 # Objects on the devices, without the kernel's names for them
 resources()
 {
-	rdma resource show 2>/dev/null | sed 's/^[0-9]*: //' |
+	everywhere rdma resource show 2>/dev/null | sed 's/^[0-9]*: //' |
 		grep -e "^$DEV_A:" -e "^$DEV_B:"
 }
 
@@ -456,7 +509,7 @@ refcount_is_zero()
 
 no_pane_links()
 {
-	! rdma link show | grep -q -e "link $DEV_A/" -e "link $DEV_B/"
+	! everywhere rdma link show | grep -q -e "link $DEV_A/" -e "link $DEV_B/"
 }
 
 # With the devices still there: all that programs had is given back
@@ -466,7 +519,7 @@ nothing_in_use()
 	ktap_print_msg "left behind, before and now:"
 	sed 's/^/# before: /' "$OUT/resources"
 	resources | sed 's/^/# now:    /'
-	rdma resource show qp | sed 's/^/# /'
+	everywhere rdma resource show qp | sed 's/^/# /'
 	return 1
 }
 
@@ -492,10 +545,11 @@ cleanup()
 	for job in $(jobs -p); do
 		kill "$job"
 	done
-	rdma link delete "$DEV_A"
-	rdma link delete "$DEV_B"
+	link_del "$DEV_A"
+	link_del "$DEV_B"
 	ip netns del "$NS_A"
 	ip netns del "$NS_B"
+	[ "$RDMA_NETNS" = shared ] || netns_mode shared
 	rm -rf "$OUT"
 } 2>/dev/null
 

@@ -5,22 +5,13 @@
  * between the two devices; the others want one that loses nothing.
  * pane_data.sh makes the networks and says in PANE_NET what they are like.
  */
-#include <endian.h>
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../kselftest.h"
+#include "pane_box.h"
 #include "pane_data.h"
-
-#define GUARD		64
-#define GUARD_BYTE	0x5a
-
-static unsigned int mtu_bytes(enum ibv_mtu mtu)
-{
-	return 128U << mtu;
-}
 
 /* ---- mixed traffic --------------------------------------------------- */
 
@@ -105,146 +96,6 @@ static void mixed(const void *arg)
 
 /* ---- lengths --------------------------------------------------------- */
 
-/* Memory between guards, for one message */
-struct box {
-	struct region r;
-	size_t len;
-};
-
-static void box_open(struct box *b, struct node *n, size_t len, int access)
-{
-	b->len = len;
-	region_open(&b->r, n->pd, len + 2 * GUARD, 1 + random_below(100),
-		    access);
-}
-
-static void box_empty(struct box *b)
-{
-	memset(b->r.addr, GUARD_BYTE, b->r.len);
-}
-
-/* @len bytes like those at @data, and nothing else */
-static void box_check(const struct box *b, const void *data, size_t len)
-{
-	CHECK(!memcmp(b->r.addr + GUARD, data, len), "other data");
-	for (size_t i = 0; i < GUARD; i++) {
-		CHECK(b->r.addr[i] == GUARD_BYTE, "written before it");
-		CHECK(b->r.addr[GUARD + len + i] == GUARD_BYTE,
-		      "written behind it");
-	}
-}
-
-static struct ibv_sge box_sge(const struct box *b, size_t len)
-{
-	return sge_of(&b->r, GUARD, len);
-}
-
-/**
- * struct boxes - a connection and a message's place at each end
- * @p: the connection
- * @from: data of the first end
- * @to: place at the second end
- */
-struct boxes {
-	struct pair p;
-	struct box from;
-	struct box to;
-};
-
-static void boxes_open(struct boxes *b, const struct qp_opts *qo, size_t len)
-{
-	const int access = IBV_ACCESS_LOCAL_WRITE | RIGHTS_ALL;
-
-	pair_open(&b->p, qo);
-	box_open(&b->from, &b->p.node[0], len, access);
-	box_open(&b->to, &b->p.node[1], len, access);
-	random_fill(b->from.r.addr, b->from.r.len);
-}
-
-static void boxes_close(struct boxes *b)
-{
-	region_close(&b->from.r);
-	region_close(&b->to.r);
-	pair_close(&b->p);
-}
-
-/*
- * As end_do(), for what may take as long as the test: the longest message, on a
- * machine that has other things to do
- */
-static enum ibv_wc_status long_do(struct end *e, struct ibv_send_wr wr)
-{
-	struct ibv_wc wc;
-	int num;
-
-	wr.send_flags |= IBV_SEND_SIGNALED;
-	CHECK_OK(end_post(e, &wr));
-	do {
-		num = ibv_poll_cq(e->scq, 1, &wc);
-		if (!num)
-			sched_yield();
-	} while (!num);
-	CHECK_EQ(num, 1);
-	return wc.status;
-}
-
-/* Send the first @len bytes, and see them arrive */
-static void boxes_send(struct boxes *b, enum ibv_wr_opcode opcode, size_t len)
-{
-	struct ibv_sge from = box_sge(&b->from, len), to = box_sge(&b->to, len);
-	struct ibv_send_wr wr = wr_to(opcode, &from, &b->to.r, GUARD);
-	bool imm = opcode == IBV_WR_SEND_WITH_IMM ||
-		   opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-	struct ibv_wc wc;
-
-	box_empty(&b->to);
-	wr.imm_data = htobe32(0x1badcafe);
-	if (imm || opcode == IBV_WR_SEND)
-		CHECK_OK(end_post_recv(&b->p.end[1], &to, 1, len));
-	CHECK_EQ(long_do(&b->p.end[0], wr), IBV_WC_SUCCESS);
-	if (imm || opcode == IBV_WR_SEND) {
-		cq_spin(b->p.end[1].rcq, &wc);
-		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
-		CHECK_EQ(wc.wr_id, len);
-		CHECK_EQ(wc.byte_len, len);
-	}
-	if (imm)
-		CHECK_EQ(be32toh(wc.imm_data), 0x1badcafe);
-	box_check(&b->to, b->from.r.addr + GUARD, len);
-}
-
-/* The first @len bytes of the other end */
-static void boxes_read(struct boxes *b, size_t len)
-{
-	struct ibv_sge into = box_sge(&b->to, len);
-
-	box_empty(&b->to);
-	CHECK_EQ(long_do(&b->p.end[1], wr_to(IBV_WR_RDMA_READ, &into,
-					     &b->from.r, GUARD)),
-		 IBV_WC_SUCCESS);
-	box_check(&b->to, b->from.r.addr + GUARD, len);
-}
-
-static void boxes_transfer(struct boxes *b, enum ibv_wr_opcode opcode,
-			   size_t len)
-{
-	if (opcode == IBV_WR_RDMA_READ)
-		boxes_read(b, len);
-	else
-		boxes_send(b, opcode, len);
-}
-
-static const struct {
-	enum ibv_wr_opcode opcode;
-	const char *name;
-} transfers[] = {
-	{ IBV_WR_SEND, "SEND" },
-	{ IBV_WR_SEND_WITH_IMM, "SEND with immediate" },
-	{ IBV_WR_RDMA_WRITE, "WRITE" },
-	{ IBV_WR_RDMA_WRITE_WITH_IMM, "WRITE with immediate" },
-	{ IBV_WR_RDMA_READ, "READ" },
-};
-
 /* Around what a packet holds, a train, and what may be on its way at a time */
 static void lengths_of_mtu(enum ibv_wr_opcode opcode, enum ibv_mtu mtu)
 {
@@ -256,10 +107,10 @@ static void lengths_of_mtu(enum ibv_wr_opcode opcode, enum ibv_mtu mtu)
 	qo.mtu = mtu;
 	boxes_open(&b, &qo, 256 * bytes + 1);
 	for (size_t len = 0; len <= 9; len++)
-		boxes_transfer(&b, opcode, len);
+		boxes_transfer(&b, opcode, len, 0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(packets); i++)
 		for (int d = -1; d <= 1; d++)
-			boxes_transfer(&b, opcode, packets[i] * bytes + d);
+			boxes_transfer(&b, opcode, packets[i] * bytes + d, 0);
 	boxes_close(&b);
 }
 
@@ -348,7 +199,7 @@ static void long_remote(const void *arg)
 	pane_more_time();
 	qo.mtu = IBV_MTU_4096;
 	boxes_open(&b, &qo, len);
-	boxes_transfer(&b, *opcode, len);
+	boxes_transfer(&b, *opcode, len, 0);
 	boxes_close(&b);
 }
 
@@ -562,7 +413,7 @@ static void list(void)
 
 	pane_test(V_APIS | V_PATHS, mixed, &mixed_mtu[2], "all requests");
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(transfers); i++)
+	for (unsigned int i = 0; i < NUM_TRANSFERS; i++)
 		pane_test(V_APIS, lengths, &transfers[i].opcode,
 			  "lengths of %s", transfers[i].name);
 	pane_test(V_APIS, inline_lengths, NULL, "inline lengths");

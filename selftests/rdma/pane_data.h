@@ -34,6 +34,7 @@ void mix_run(struct end ends[][2], unsigned int num,
 void list_endings(void);
 /* pane_data_ud.c */
 void list_datagrams(void);
+void list_datagrams_plain(void);
 /* pane_data_mc.c */
 void list_multicast(void);
 /* pane_data_srq.c */

@@ -44,7 +44,7 @@ static void pool_open(struct pool *p, uint32_t max_wr)
 	p->srq = ibv_create_srq(p->node[1].pd, &init);
 	CHECK(p->srq, "%s", strerror(errno));
 	CHECK_EQ(init.attr.max_wr, max_wr);
-	shared.srq = p->srq;
+	shared.shared = p->srq;
 	for (unsigned int i = 0; i < QPS; i++) {
 		end_open(&p->from[i], &p->node[0], &qo);
 		end_open(&p->to[i], &p->node[1], &shared);

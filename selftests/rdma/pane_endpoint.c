@@ -161,15 +161,14 @@ static void qp_to_init(struct endpoint *ep, struct ibv_qp *qp)
 			       IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 }
 
-/* What answers has attributes of its own; and so has, below, what asks */
-static int mask_rtr(const struct ibv_qp *qp)
+int qp_mask_rtr(const struct ibv_qp *qp)
 {
 	if (qp->qp_type != IBV_QPT_RC && qp->qp_type != IBV_QPT_XRC_RECV)
 		return 0;
 	return IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 }
 
-static int mask_rts(const struct ibv_qp *qp)
+int qp_mask_rts(const struct ibv_qp *qp)
 {
 	if (qp->qp_type == IBV_QPT_UC)
 		return 0;
@@ -202,7 +201,7 @@ static void qp_to_rtr(struct endpoint *ep, struct ibv_qp *qp,
 
 	CHECK_OK(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV |
 			       IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			       IBV_QP_RQ_PSN | mask_rtr(qp)));
+			       IBV_QP_RQ_PSN | qp_mask_rtr(qp)));
 }
 
 static void qp_to_rts(struct endpoint *ep, struct ibv_qp *qp)
@@ -217,7 +216,7 @@ static void qp_to_rts(struct endpoint *ep, struct ibv_qp *qp)
 	};
 
 	CHECK_OK(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
-			       mask_rts(qp)));
+			       qp_mask_rts(qp)));
 }
 
 static void ep_to_init(struct endpoint *ep)

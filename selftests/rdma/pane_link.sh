@@ -439,68 +439,25 @@ module_takes_devices_along()
 		devices_up && pingpong
 }
 
-# Kernels from 6.17 on let a driver put the device into the namespace of its
-# interface. Before, it is in the first one, and `rdma dev set` has to move it.
 exclusive_mode()
 {
 	local status=0
 
 	devices_down
 	net_down
-	wait_until rdma system set netns exclusive 2>/dev/null || return
-	net_up && exclusive_devices && exclusive_traffic || status=1
-	rdma_in_both link_del_there
+	netns_mode exclusive || return
+	net_up && devices_up && pingpong && not_seen_from_elsewhere || status=1
+	devices_down
 	wait_until port_is_free "$NS_A" && wait_until port_is_free "$NS_B" ||
 		status=1
 	net_down
-	wait_until rdma system set netns shared 2>/dev/null || status=1
+	netns_mode shared || status=1
 	net_up && devices_up && [ "$status" -eq 0 ] && pingpong
-}
-
-# rdma_in_both COMMAND: with namespace and device of each end
-rdma_in_both()
-{
-	"$@" "$NS_A" "$DEV_A" "$IF_A" && "$@" "$NS_B" "$DEV_B" "$IF_B"
-}
-
-exclusive_devices()
-{
-	rdma_in_both exclusive_device && not dev_exists "$DEV_A"
-}
-
-exclusive_device()
-{
-	link_add "$1" "$2" "$3" || return
-	if dev_exists "$2"; then
-		ktap_print_msg "device is moved by hand"
-		rdma dev set "$2" netns "$1"
-	fi
-}
-
-link_del_there()
-{
-	ip netns exec "$1" rdma link del "$2"
-}
-
-# sysfs of a namespace has to be looked at from inside
-exclusive_traffic()
-{
-	wait_until exclusive_gid "$NS_A" "$DEV_A" "$IP4_A" &&
-		wait_until exclusive_gid "$NS_B" "$DEV_B" "$IP4_B" &&
-		talk tcp 18515 ibv_rc_pingpong -d "$DEV_B" -g 1 -- \
-			ibv_rc_pingpong -d "$DEV_A" -g 1 "$IP4_B" &&
-		not_seen_from_elsewhere
-}
-
-exclusive_gid()
-{
-	ip netns exec "$1" grep -q "$(gid_of "$3")" \
-		"/sys/class/infiniband/$2/ports/1/gids/1" 2>/dev/null
 }
 
 not_seen_from_elsewhere()
 {
-	! in_b rdma dev show | grep -q " $DEV_A:" &&
+	[ ! -e "$PORTS/$DEV_A" ] && ! in_b rdma dev show | grep -q " $DEV_A:" &&
 		! in_b ibv_devinfo -d "$DEV_A" >/dev/null 2>&1
 }
 

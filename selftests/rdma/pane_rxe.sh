@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
 # rdma_rxe at the other end of the wire: each operation of the one is understood
-# by the other, in both directions. Of older kernels rdma_rxe is in the first
+# by the other, in both directions. Up to Linux 7.0 rdma_rxe is in the first
 # network namespace only.
 
 cd "$(dirname "$0")" || exit 1
@@ -10,17 +10,28 @@ cd "$(dirname "$0")" || exit 1
 . ./lib.sh
 
 ITERS=$(scaled 1000 100)
-NS_B=pane-first.$$
 
-rxe_up()
+# Loaded, it has its socket there already, if that is where it is.
+rxe_is_first()
 {
+	[ -n "$(ss -Huan 'sport = :4791')" ]
+}
+
+first_up()
+{
+	NS_B=pane-first.$$
 	ip netns add "$NS_A" && ip netns attach "$NS_B" 1 || return
 	ip link add "$IF_B" mtu "$MTU" type veth \
 		peer name "$IF_A" mtu "$MTU" netns "$NS_A" || return
 	add_address "$NS_A" "$IF_A" "$IP4_A/24" "$IP6_A/64"
 	add_address "$NS_B" "$IF_B" "$IP4_B/24" "$IP6_B/64"
+}
+
+rxe_up()
+{
+	if rxe_is_first; then first_up; else net_up; fi || return
 	link_add "$NS_A" "$DEV_A" "$IF_A" &&
-		rdma link add "$DEV_B" type rxe netdev "$IF_B" &&
+		in_b rdma link add "$DEV_B" type rxe netdev "$IF_B" &&
 		wait_until gids_ready && wait_until answers "$IP4_B" &&
 		wait_until answers "$IP6_B"
 }
@@ -70,6 +81,21 @@ perf()
 
 	shift
 	by_gid -x 18515 "$tool" -F "$@"
+}
+
+cm()
+{
+	local port=$1 tool=$2
+
+	shift 2
+	talk cm "$port" "$tool" -b "$SERVER_IP" "$@" -- \
+		"$tool" -s "$SERVER_IP" "$@"
+}
+
+# group mckey OPTION...
+group()
+{
+	multicast "$SERVER_IP" "$CLIENT_IP" "${@:2}"
 }
 
 rping_of()
@@ -123,8 +149,40 @@ perf ib_atomic_bw -o 16 -n $ITERS
 perf ib_send_lat -n $ITERS
 perf ib_write_bw -c UC -n $ITERS
 perf ib_send_bw -b -n $ITERS -m 1024
+perf ib_send_bw -c UD -n $ITERS
+perf ib_send_bw --use-srq -q 4 -n $ITERS
+pingpong_of ibv_uc_pingpong -n $ITERS
+pingpong_of ibv_srq_pingpong -n $ITERS
 rping_of
+cm 7471 ucmatose -c 5 -C 20 -S 5000
+cm 7174 udaddy -c 5 -C 20 -S 500
+group mckey -C 20 -S 1000
 EOT
+}
+
+# Versions of IP that each operation is tried over, byte for byte
+peer_nets()
+{
+	if is_slow && [ -z "${PANE_ALL:-}" ]; then
+		echo ip4
+	else
+		echo ip4 ip6
+	fi
+}
+
+peer_tests()
+{
+	local net
+
+	for net in $(peer_nets); do
+		subtest "${1/_/ }, $net: each operation" peer_run "$net"
+	done
+}
+
+peer_run()
+{
+	PANE_DEVICES="$CLIENT_DEV $SERVER_DEV" PANE_ANY_DEVICE=yes \
+		PANE_NET=$1 ./pane_peer
 }
 
 run_list()
@@ -137,15 +195,17 @@ run_list()
 		read -ra words <<<"$line"
 		ktap_test_result "${who/_/ }: ${line#* }" "${words[@]}"
 	done 3< <(list)
+	peer_tests "$who"
 }
 
 ktap_print_header
 need_pane
-need ibv_rc_pingpong ibv_ud_pingpong rping ib_write_bw
+need ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong rping \
+	ucmatose udaddy mckey ib_write_bw stdbuf
 modprobe -q rdma_rxe || ktap_skip_all "no rdma_rxe in this kernel"
 cleanup_at_exit
 trap cleanup_here EXIT
-ktap_set_plan $((2 * $(list | wc -l) + 2))
+ktap_set_plan $((2 * $(list | wc -l) + 2 * $(peer_nets | wc -w) + 2))
 rxe_up || ktap_exit_fail_msg "no devices"
 run_list pane_asks
 ktap_test_result "windows of pane" window_of

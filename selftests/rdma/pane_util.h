@@ -131,6 +131,9 @@ enum ibv_qp_state ep_state(struct endpoint *ep);
 enum ibv_qp_state ep_recv_state(struct endpoint *ep);
 /* All that was posted has got to the other end, or is lost */
 void ep_arrived(struct endpoint *ep);
+/* Attributes that only some transports have: of what answers, of what asks */
+int qp_mask_rtr(const struct ibv_qp *qp);
+int qp_mask_rts(const struct ibv_qp *qp);
 
 /**
  * struct duo - what most tests need

@@ -14,6 +14,9 @@
 			 IBV_QP_EX_WITH_RDMA_READ |			\
 			 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |		\
 			 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
+#define SEND_OPS_UC	(IBV_QP_EX_WITH_RDMA_WRITE |			\
+			 IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |		\
+			 SEND_OPS_UD)
 #define SEND_OPS_UD	(IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
 
 struct qp_opts qp_opts_default(void)
@@ -117,6 +120,18 @@ static void end_drop_cq(struct ibv_cq *cq)
 	CHECK_OK(ibv_destroy_comp_channel(channel));
 }
 
+static uint64_t send_ops(const struct qp_opts *o)
+{
+	switch (o->type) {
+	case IBV_QPT_UD:
+		return SEND_OPS_UD;
+	case IBV_QPT_UC:
+		return SEND_OPS_UC;
+	default:
+		return SEND_OPS | o->more_ops;
+	}
+}
+
 static struct ibv_qp_init_attr_ex end_attr(const struct end *e,
 					   const struct qp_opts *o)
 {
@@ -133,12 +148,22 @@ static struct ibv_qp_init_attr_ex end_attr(const struct end *e,
 		.comp_mask = IBV_QP_INIT_ATTR_PD |
 			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = e->node->pd,
-		.send_ops_flags = o->type == IBV_QPT_UD ? SEND_OPS_UD :
-							  SEND_OPS,
+		.send_ops_flags = send_ops(o),
 		.send_cq = e->scq,
 		.recv_cq = e->rcq,
-		.srq = o->srq,
+		.srq = o->shared ?: e->srq,
 	};
+}
+
+static struct ibv_srq *end_make_srq(struct node *n, const struct qp_opts *o)
+{
+	struct ibv_srq_init_attr init = {
+		.attr = { .max_wr = o->recv_wr, .max_sge = 1 },
+	};
+	struct ibv_srq *srq = ibv_create_srq(n->pd, &init);
+
+	CHECK(srq, "%s", strerror(errno));
+	return srq;
 }
 
 void end_open(struct end *e, struct node *n, const struct qp_opts *opts)
@@ -148,6 +173,7 @@ void end_open(struct end *e, struct node *n, const struct qp_opts *opts)
 	e->node = n;
 	e->scq = end_make_cq(n, opts->cqe);
 	e->rcq = end_make_cq(n, opts->cqe);
+	e->srq = opts->srq ? end_make_srq(n, opts) : NULL;
 	init = end_attr(e, opts);
 	e->qp = ibv_create_qp_ex(n->ctx, &init);
 	CHECK(e->qp, "%s", strerror(errno));
@@ -159,6 +185,8 @@ void end_open(struct end *e, struct node *n, const struct qp_opts *opts)
 void end_close(struct end *e)
 {
 	CHECK_OK(ibv_destroy_qp(e->qp));
+	if (e->srq)
+		CHECK_OK(ibv_destroy_srq(e->srq));
 	end_drop_cq(e->scq);
 	end_drop_cq(e->rcq);
 }
@@ -199,8 +227,7 @@ void end_rtr(struct end *e, const struct qp_opts *opts,
 
 	CHECK_OK(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_AV |
 			       IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			       IBV_QP_MIN_RNR_TIMER));
+			       IBV_QP_RQ_PSN | qp_mask_rtr(e->qp)));
 }
 
 void end_rts(struct end *e, const struct qp_opts *opts, uint32_t sq_psn)
@@ -215,8 +242,7 @@ void end_rts(struct end *e, const struct qp_opts *opts, uint32_t sq_psn)
 	};
 
 	CHECK_OK(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
-			       IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
+			       qp_mask_rts(e->qp)));
 }
 
 /* Both are in RESET, then both in RTS */
@@ -268,7 +294,7 @@ void pair_open(struct pair *p, const struct qp_opts *opts)
 	pair_nodes_open(p);
 	end_open(&p->end[0], &p->node[0], opts);
 	end_open(&p->end[1], &p->node[1], opts);
-	if (opts->type == IBV_QPT_RC)
+	if (opts->type != IBV_QPT_UD)
 		ends_connect(&p->end[0], &p->end[1], opts);
 }
 
@@ -303,6 +329,16 @@ static void wr_build_op(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
 	case IBV_WR_SEND_WITH_IMM:
 		ibv_wr_send_imm(qpx, wr->imm_data);
 		break;
+	case IBV_WR_SEND_WITH_INV:
+		ibv_wr_send_inv(qpx, wr->invalidate_rkey);
+		break;
+	case IBV_WR_LOCAL_INV:
+		ibv_wr_local_inv(qpx, wr->invalidate_rkey);
+		break;
+	case IBV_WR_BIND_MW:
+		ibv_wr_bind_mw(qpx, wr->bind_mw.mw, wr->bind_mw.rkey,
+			       &wr->bind_mw.bind_info);
+		break;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 		ibv_wr_atomic_cmp_swp(qpx, wr->wr.atomic.rkey,
 				      wr->wr.atomic.remote_addr,
@@ -317,6 +353,11 @@ static void wr_build_op(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
 	default:
 		wr_build_rdma(qpx, wr);
 	}
+}
+
+static bool wr_has_data(const struct ibv_send_wr *wr)
+{
+	return wr->opcode != IBV_WR_LOCAL_INV && wr->opcode != IBV_WR_BIND_MW;
 }
 
 static void wr_build_data(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
@@ -347,7 +388,8 @@ static int end_post_batch(struct end *e, const struct ibv_send_wr *wr)
 			ibv_wr_set_ud_addr(qpx, wr->wr.ud.ah,
 					   wr->wr.ud.remote_qpn,
 					   wr->wr.ud.remote_qkey);
-		wr_build_data(qpx, wr);
+		if (wr_has_data(wr))
+			wr_build_data(qpx, wr);
 	}
 	return ibv_wr_complete(qpx);
 }
@@ -370,6 +412,8 @@ int end_post_recv(struct end *e, struct ibv_sge *sge, int num, uint64_t id)
 		.num_sge = num,
 	};
 
+	if (e->srq)
+		return ibv_post_srq_recv(e->srq, &wr, &bad);
 	return ibv_post_recv(e->qp, &wr, &bad);
 }
 

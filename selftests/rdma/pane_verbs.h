@@ -15,7 +15,7 @@
 
 /**
  * struct qp_opts - what a connection is like
- * @type: IBV_QPT_RC or IBV_QPT_UD
+ * @type: IBV_QPT_RC, IBV_QPT_UC or IBV_QPT_UD
  * @mtu: path MTU
  * @psn: of the first packet in each direction
  * @timeout: code; 0 for none
@@ -30,7 +30,9 @@
  * @inline_len: bytes
  * @cqe: entries of each CQ
  * @sig_all: every request gives a completion
- * @srq: to receive from, for one end; NULL for a queue of its own
+ * @srq: receives are those of an SRQ of its own
+ * @shared: receives are those of this SRQ, which others have as well
+ * @more_ops: RC: IBV_QP_EX_WITH_, those that not every device has
  */
 struct qp_opts {
 	enum ibv_qp_type type;
@@ -48,7 +50,9 @@ struct qp_opts {
 	unsigned int inline_len;
 	unsigned int cqe;
 	bool sig_all;
-	struct ibv_srq *srq;
+	bool srq;
+	struct ibv_srq *shared;
+	uint64_t more_ops;
 };
 
 /* Something for everybody: patient, and larger than the usual program's */
@@ -61,6 +65,7 @@ struct qp_opts qp_opts_default(void);
  * @qpx: its ibv_wr_ functions
  * @scq: of the send queue
  * @rcq: of the receive queue
+ * @srq: where its receives come from, if it is not the QP
  * @max_inline: bytes the QP takes
  */
 struct end {
@@ -69,6 +74,7 @@ struct end {
 	struct ibv_qp_ex *qpx;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
+	struct ibv_srq *srq;
 	unsigned int max_inline;
 };
 
