@@ -53,9 +53,4 @@ struct transfer {
 
 extern const struct transfer transfers[NUM_TRANSFERS];
 
-static inline unsigned int mtu_bytes(enum ibv_mtu mtu)
-{
-	return 128U << mtu;
-}
-
 #endif

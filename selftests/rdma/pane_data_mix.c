@@ -210,27 +210,22 @@ static enum ibv_wr_opcode random_opcode(void)
 
 static bool op_is_atomic(const struct op *op)
 {
-	return op->wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-	       op->wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	return opcode_is_atomic(op->wr.opcode);
 }
 
 static bool op_is_write(const struct op *op)
 {
-	return op->wr.opcode == IBV_WR_RDMA_WRITE ||
-	       op->wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	return opcode_is_write(op->wr.opcode);
 }
 
 static bool op_arrives(const struct op *op)
 {
-	return op->wr.opcode == IBV_WR_SEND ||
-	       op->wr.opcode == IBV_WR_SEND_WITH_IMM ||
-	       op->wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	return opcode_arrives(op->wr.opcode);
 }
 
 static bool op_has_imm(const struct op *op)
 {
-	return op->wr.opcode == IBV_WR_SEND_WITH_IMM ||
-	       op->wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+	return opcode_has_imm(op->wr.opcode);
 }
 
 /* One in two compares with what is there, and so swaps */
@@ -360,23 +355,6 @@ static void side_post(struct mix *m, struct side *s)
 
 /* ---- completions ----------------------------------------------------- */
 
-static enum ibv_wc_opcode wc_opcode(const struct op *op)
-{
-	switch (op->wr.opcode) {
-	case IBV_WR_RDMA_WRITE:
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return IBV_WC_RDMA_WRITE;
-	case IBV_WR_RDMA_READ:
-		return IBV_WC_RDMA_READ;
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-		return IBV_WC_COMP_SWAP;
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return IBV_WC_FETCH_ADD;
-	default:
-		return IBV_WC_SEND;
-	}
-}
-
 /* What an ended request has brought */
 static void op_check_result(struct mix *m, struct side *s, const struct op *op)
 {
@@ -402,7 +380,7 @@ static void op_check_wc(const struct side *s, const struct op *op,
 	      (unsigned long long)wc->wr_id, (unsigned long long)op->wr.wr_id);
 	CHECK(wc->status == IBV_WC_SUCCESS, "%s (vendor %u)",
 	      ibv_wc_status_str(wc->status), wc->vendor_err);
-	CHECK_EQ(wc->opcode, wc_opcode(op));
+	CHECK_EQ(wc->opcode, opcode_wc(op->wr.opcode));
 	CHECK_EQ(wc->qp_num, s->end->qp->qp_num);
 	if (op_is_atomic(op) || op->wr.opcode == IBV_WR_RDMA_READ)
 		CHECK_EQ(wc->byte_len, op->len);

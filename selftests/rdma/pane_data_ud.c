@@ -15,6 +15,7 @@
 
 #define GRH	40
 #define QKEY	0x12345
+#define TCLASS	0x28
 
 /**
  * struct mail - a UD QP on each node, which write to each other
@@ -28,24 +29,6 @@ struct mail {
 	struct ibv_ah *ah[2];
 };
 
-static struct ibv_ah *ah_to(struct node *from, const union ibv_gid *dgid)
-{
-	struct ibv_ah_attr attr = {
-		.is_global = 1,
-		.port_num = 1,
-		.grh = {
-			.dgid = *dgid,
-			.sgid_index = from->gid_index,
-			.hop_limit = 64,
-			.traffic_class = 0x28,
-		},
-	};
-	struct ibv_ah *ah = ibv_create_ah(from->pd, &attr);
-
-	CHECK(ah, "%s", strerror(errno));
-	return ah;
-}
-
 static void mail_open(struct mail *m)
 {
 	struct qp_opts qo = qp_opts_default();
@@ -57,7 +40,8 @@ static void mail_open(struct mail *m)
 		end_datagram(&m->p.end[i], QKEY);
 		region_open(&m->mem[i], m->p.node[i].pd, 64 * 1024, 0,
 			    IBV_ACCESS_LOCAL_WRITE);
-		m->ah[i] = ah_to(&m->p.node[i], &m->p.node[!i].gid);
+		m->ah[i] = node_make_ah(&m->p.node[i], &m->p.node[!i].gid,
+					TCLASS);
 	}
 }
 
@@ -112,7 +96,7 @@ static void check_ip4(const uint8_t *grh, const struct mail *m, uint32_t len)
 	memcpy(&ip, grh + sizeof(zero), sizeof(ip));
 	CHECK_EQ(ip.version, 4);
 	CHECK_EQ(ip.ihl, 5);
-	CHECK_EQ(ip.tos, 0x28);
+	CHECK_EQ(ip.tos, TCLASS);
 	CHECK_EQ(ip.protocol, IPPROTO_UDP);
 	CHECK(!memcmp(&ip.saddr, m->p.node[0].gid.raw + 12, 4), "source");
 	CHECK(!memcmp(&ip.daddr, m->p.node[1].gid.raw + 12, 4), "destination");
@@ -125,7 +109,7 @@ static void check_ip6(const uint8_t *grh, const struct mail *m, uint32_t len)
 	struct ip6_hdr ip;
 
 	memcpy(&ip, grh, sizeof(ip));
-	CHECK_EQ(ntohl(ip.ip6_flow) >> 20, 0x6 << 8 | 0x28);
+	CHECK_EQ(ntohl(ip.ip6_flow) >> 20, 0x6 << 8 | TCLASS);
 	CHECK_EQ(ip.ip6_nxt, net_is("v1") ? NEXT_HEADER_BTH : IPPROTO_UDP);
 	CHECK(!memcmp(&ip.ip6_src, &m->p.node[0].gid, 16), "source");
 	CHECK(!memcmp(&ip.ip6_dst, &m->p.node[1].gid, 16), "destination");
@@ -305,7 +289,7 @@ static void foreign_handle(const void *arg)
 	CHECK(m.p.node[0].pd, "%s", strerror(errno));
 	sge = sge_of(&m.mem[0], 0, 10);
 	wr = mail_wr(&m, &sge, QKEY);
-	wr.wr.ud.ah = ah_to(&m.p.node[0], &m.p.node[1].gid);
+	wr.wr.ud.ah = node_make_ah(&m.p.node[0], &m.p.node[1].gid, TCLASS);
 	CHECK_EQ(end_do(&m.p.end[0], wr), IBV_WC_LOC_QP_OP_ERR);
 	CHECK_OK(ibv_destroy_ah(wr.wr.ud.ah));
 	CHECK_OK(ibv_dealloc_pd(m.p.node[0].pd));

@@ -99,6 +99,25 @@ void pair_nodes_close(struct pair *p)
 	node_close(&p->node[1]);
 }
 
+struct ibv_ah *node_make_ah(struct node *n, const union ibv_gid *dgid,
+			    uint8_t tclass)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = {
+			.dgid = *dgid,
+			.sgid_index = n->gid_index,
+			.hop_limit = 64,
+			.traffic_class = tclass,
+		},
+	};
+	struct ibv_ah *ah = ibv_create_ah(n->pd, &attr);
+
+	CHECK(ah, "%s", strerror(errno));
+	return ah;
+}
+
 /* ---- queue pairs ----------------------------------------------------- */
 
 static struct ibv_cq *end_make_cq(struct node *n, unsigned int cqe)
@@ -305,6 +324,50 @@ void pair_close(struct pair *p)
 	pair_nodes_close(p);
 }
 
+/* ---- what requests are ----------------------------------------------- */
+
+bool opcode_is_atomic(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
+	       opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+bool opcode_is_write(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_RDMA_WRITE ||
+	       opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+bool opcode_arrives(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
+	       opcode == IBV_WR_SEND_WITH_INV ||
+	       opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+bool opcode_has_imm(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_SEND_WITH_IMM ||
+	       opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+enum ibv_wc_opcode opcode_wc(enum ibv_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return IBV_WC_RDMA_WRITE;
+	case IBV_WR_RDMA_READ:
+		return IBV_WC_RDMA_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		return IBV_WC_COMP_SWAP;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return IBV_WC_FETCH_ADD;
+	default:
+		return IBV_WC_SEND;
+	}
+}
+
 /* ---- posting --------------------------------------------------------- */
 
 static void wr_build_rdma(struct ibv_qp_ex *qpx, const struct ibv_send_wr *wr)
@@ -449,8 +512,7 @@ struct ibv_send_wr wr_to(enum ibv_wr_opcode opcode, struct ibv_sge *sge,
 		.num_sge = 1,
 	};
 
-	if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
-	    opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+	if (opcode_is_atomic(opcode)) {
 		wr.wr.atomic.remote_addr = region_at(to, offset);
 		wr.wr.atomic.rkey = to->mr->rkey;
 	} else if (to) {

@@ -109,6 +109,25 @@ int end_post_recv(struct end *e, struct ibv_sge *sge, int num, uint64_t id);
 /* Post one, signaled, and wait: how it ended */
 enum ibv_wc_status end_do(struct end *e, struct ibv_send_wr wr);
 
+/* How to get from a node to an address */
+struct ibv_ah *node_make_ah(struct node *n, const union ibv_gid *dgid,
+			    uint8_t tclass);
+
+/* ---- what requests are ----------------------------------------------- */
+
+bool opcode_is_atomic(enum ibv_wr_opcode opcode);
+bool opcode_is_write(enum ibv_wr_opcode opcode);
+/* It completes a receive request */
+bool opcode_arrives(enum ibv_wr_opcode opcode);
+bool opcode_has_imm(enum ibv_wr_opcode opcode);
+/* Of its completion */
+enum ibv_wc_opcode opcode_wc(enum ibv_wr_opcode opcode);
+
+static inline unsigned int mtu_bytes(enum ibv_mtu mtu)
+{
+	return 128U << mtu;
+}
+
 struct ibv_sge sge_of(const struct region *r, size_t offset, uint32_t len);
 struct ibv_send_wr wr_to(enum ibv_wr_opcode opcode, struct ibv_sge *sge,
 			 const struct region *to, size_t offset);

@@ -84,9 +84,10 @@ static void qp_send_queue(struct pane_qp *qp, struct pane_txq *txq,
 		spin_unlock(&qp->lock);
 		refused = pane_tx_flush(qp, &list, &psn);
 		spin_lock(&qp->lock);
-		/* of a response that is lost the peer will ask again */
 		if (refused && txq == &qp->tx_req)
 			pane_rexmit_refused(qp, psn);
+		else if (refused)
+			pane_resp_read_refused(qp, psn);
 	}
 	txq->busy = false;
 }

@@ -225,8 +225,9 @@ struct pane_reading {
 	u64 va;
 	u32 left;
 	u32 psn;
-	bool first;
+	u32 first_psn;		/* of its first response */
 	bool active;
+	bool paused;		/* until wait_timer fires */
 	struct pane_keyref ref;
 };
 

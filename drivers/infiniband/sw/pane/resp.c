@@ -342,6 +342,18 @@ static void resp_keep(struct pane_qp *qp, const struct pane_pkt *p)
 	__skb_queue_tail(&r->pend, skb);
 }
 
+/*
+ * Is it a READ that was answered, or begun to be, asked for again? Nobody waits
+ * for what was still to come of the answer that is being sent.
+ */
+static bool resp_overtakes(const struct pane_qp *qp, const struct pane_pkt *p)
+{
+	const struct pane_resp *r = &qp->resp;
+
+	return r->reading.active && p->op->kind == PANE_KIND_READ &&
+	       pane_psn_before(p->psn, r->reading.psn);
+}
+
 /**
  * pane_resp_packet - handle a request to a connected QP
  * @qp: the QP, entered
@@ -356,7 +368,9 @@ void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p)
 		return;
 	}
 	resp_established(qp);
-	if (!r->reading.active && skb_queue_empty(&r->pend))
+	if (unlikely(resp_overtakes(qp, p)))
+		resp_duplicate(qp, p);
+	else if (!r->reading.active && skb_queue_empty(&r->pend))
 		resp_dispatch(qp, p);
 	else
 		resp_keep(qp, p);

@@ -73,6 +73,7 @@ enum pane_resp_result pane_resp_flush_memory(struct pane_qp *qp,
 enum pane_resp_result pane_resp_read(struct pane_qp *qp,
 				     const struct pane_pkt *p);
 void pane_resp_read_again(struct pane_qp *qp, const struct pane_pkt *p);
+void pane_resp_read_refused(struct pane_qp *qp, u32 psn);
 void pane_resp_read_run(struct pane_qp *qp);
 
 /* resp_ud.c */

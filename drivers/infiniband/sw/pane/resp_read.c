@@ -19,8 +19,9 @@ static void read_start(struct pane_qp *qp, u32 psn, u64 va, u32 length,
 	rd->va = va;
 	rd->left = length;
 	rd->psn = psn;
-	rd->first = true;
+	rd->first_psn = psn;
 	rd->active = true;
+	rd->paused = false;
 	rd->ref = *ref;
 	/* the answer covers what is before it */
 	qp->resp.ack_due = false;
@@ -131,7 +132,8 @@ static int read_step(struct pane_qp *qp)
 	struct pane_frame f;
 
 	if (!pane_tx_begin(qp, pane_qp_av(qp),
-			   qp->transport | read_opcode(rd->first, last), len,
+			   qp->transport |
+			   read_opcode(rd->psn == rd->first_psn, last), len,
 			   &bth, &f))
 		return -ENOMEM;
 	if (pane_op_has(f.op, PANE_HDR_AETH))
@@ -146,9 +148,30 @@ static int read_step(struct pane_qp *qp)
 	rd->va += len;
 	rd->left -= len;
 	rd->psn = pane_psn_add(rd->psn, 1);
-	rd->first = false;
 	rd->active = !last;
 	return 0;
+}
+
+/**
+ * pane_resp_read_refused - the network stack has no room for a response
+ * @qp: the QP
+ * @psn: of the first response that it refused
+ *
+ * Those behind it were thrown away. The answer goes on from there a little
+ * later; where it was complete the peer has to ask again.
+ */
+void pane_resp_read_refused(struct pane_qp *qp, u32 psn)
+{
+	struct pane_reading *rd = &qp->resp.reading;
+	s32 back = pane_psn_diff(rd->psn, psn);
+
+	if (!rd->active || back <= 0 || pane_psn_before(psn, rd->first_psn))
+		return;
+	rd->psn = psn;
+	rd->va -= (u64)back << qp->mtu_shift;
+	rd->left += (u32)back << qp->mtu_shift;
+	rd->paused = true;
+	pane_rexmit_wait(qp, 1);
 }
 
 /**
@@ -163,6 +186,8 @@ void pane_resp_read_run(struct pane_qp *qp)
 	u32 budget = READ_BUDGET;
 	int err = 0;
 
+	if (rd->paused)
+		return;
 	while (rd->active && budget-- && !err)
 		err = read_step(qp);
 

@@ -193,6 +193,7 @@ void pane_rexmit_wait_over(struct timer_list *t)
 		qp->sq.wait = PANE_SQ_RUN;
 		pane_req_kick(qp);
 	}
+	qp->resp.reading.paused = false;
 	pane_resp_continue(qp);
 	pane_qp_leave(qp);
 }
