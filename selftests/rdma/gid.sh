@@ -35,12 +35,13 @@ gid_of()
 	fi
 }
 
-# gid_index_here DEVICE ADDRESS [v1]: number of the RoCE v2 GID, or of the one of
-# RoCE v1; false if there is none
+# gid_index_here DEVICE ADDRESS [v1|v2 [INTERFACE]]: number of the RoCE v2 GID, or
+# of the one of RoCE v1, and of the one that is on an interface; false if there is
+# none
 gid_index_here()
 {
 	local port=/sys/class/infiniband/$1/ports/1 wanted gid='' type='' i
-	local wanted_type="RoCE v2"
+	local wanted_type="RoCE v2" interface=''
 
 	[ "${3:-}" = v1 ] && wanted_type="IB/RoCE v1"
 	wanted=$(gid_of "$2")
@@ -48,7 +49,9 @@ gid_index_here()
 		read -r gid <"$port/gids/$i" || return
 		[ "$gid" = "$wanted" ] || continue
 		read -r type <"$port/gid_attrs/types/$i" || continue
-		if [ "$type" = "$wanted_type" ]; then
+		read -r interface <"$port/gid_attrs/ndevs/$i" || continue
+		if [ "$type" = "$wanted_type" ] &&
+			[ "${4:-$interface}" = "$interface" ]; then
 			echo "$i"
 			return
 		fi

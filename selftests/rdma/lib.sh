@@ -38,6 +38,21 @@ DEADLINE=$(scaled 10 60)
 # For a program that has some work to do
 TOOL_SECONDS=$(scaled 30 180)
 
+# PANE_ALL=1: everything, however long it takes
+is_all()
+{
+	[ "${PANE_ALL:-}" = 1 ]
+}
+
+# What every line of a list begins with when only PANE_ALL runs it
+list_for_time()
+{
+	local some='s/^  //p'
+
+	! is_all || some='s/^..//p'
+	sed -n "$some"
+}
+
 # wait_until COMMAND...: poll until it succeeds; false when the time is over
 wait_until()
 {
@@ -58,6 +73,60 @@ not()
 complain()
 {
 	ktap_print_msg "$*"
+	return 1
+}
+
+# A condition that is not met ends a test with this status, which skips it
+SKIP=4
+
+# skip REASON...
+skip()
+{
+	ktap_print_msg "$*"
+	return "$SKIP"
+}
+
+# check NAME COMMAND...: one result; the command may end with the status above
+check()
+{
+	local name=$1 status=0
+
+	shift
+	"$@" || status=$?
+	case $status in
+	0) ktap_test_pass "$name" ;;
+	"$SKIP") ktap_test_skip "$name" ;;
+	*) ktap_test_fail "$name" ;;
+	esac
+}
+
+# check_until_done NAME COMMAND...: as check, but what the driver cannot do yet
+# may fail
+check_until_done()
+{
+	local name=$1 status=0
+
+	shift
+	"$@" || status=$?
+	case $status in
+	0) ktap_test_pass "$name" ;;
+	"$SKIP") ktap_test_skip "$name" ;;
+	*) ktap_test_xfail "$name" ;;
+	esac
+}
+
+# refused TEXT COMMAND...: the command fails, and this is among what it says
+refused()
+{
+	local text=$1 said
+
+	shift
+	if said=$("$@" 2>&1); then
+		ktap_print_msg "succeeded: $*"
+		return 1
+	fi
+	grep -qi -- "$text" <<<"$said" && return
+	ktap_print_msg "'$said' instead of '$text': $*"
 	return 1
 }
 
@@ -147,12 +216,18 @@ add_address()
 	ip -n "$1" link set lo up
 }
 
-# Namespaces, a link between them, addresses
-net_up()
+# Namespaces, and a link between them
+wire_up()
 {
 	ip netns add "$NS_A" && ip netns add "$NS_B" || return
 	ip -n "$NS_A" link add "$IF_A" mtu "$MTU" type veth \
-		peer name "$IF_B" mtu "$MTU" netns "$NS_B" || return
+		peer name "$IF_B" mtu "$MTU" netns "$NS_B"
+}
+
+# With addresses
+net_up()
+{
+	wire_up || return
 	add_address "$NS_A" "$IF_A" "$IP4_A/24" "$IP6_A/64"
 	add_address "$NS_B" "$IF_B" "$IP4_B/24" "$IP6_B/64"
 }
@@ -220,7 +295,7 @@ stage_up()
 
 # ---- addresses of devices ----------------------------------------------
 
-# gid_index DEVICE ADDRESS [v1]: the number, wherever the device is seen
+# gid_index DEVICE ADDRESS [v1|v2 [INTERFACE]]: the number, wherever the device is seen
 gid_index()
 {
 	in_sight_call gid_index_here "$@"
@@ -280,10 +355,13 @@ listens_tcp()
 	[ -n "$(ip netns exec "$SERVER_NS" ss -Htln "sport = :$1")" ]
 }
 
+# Devices that an expression stands for are looked at only
+CM_DEVICE='.*'
+
 listens_cm()
 {
 	ip netns exec "$SERVER_NS" rdma resource show cm_id |
-		grep -q "state LISTEN .*:$1 "
+		grep -q "^link $CM_DEVICE/.* state LISTEN .*:$1 "
 }
 
 # For those that do not listen: they say when they are ready.
@@ -442,6 +520,60 @@ transfers_complete()
 	complain "$1: no transfers"
 }
 
+# ---- frames ------------------------------------------------------------
+
+# Frame by frame, with all checksums in them
+single_frames()
+{
+	local pair
+
+	for pair in "$NS_A $IF_A" "$NS_B $IF_B"; do
+		ip netns exec "${pair% *}" ethtool -K "${pair#* }" \
+			tx-udp-segmentation off tx-checksum-ip-generic off
+	done
+} >/dev/null
+
+# A datagram that is none of RoCE, and the last one
+END=pane-end-of-capture
+END_PORT=9
+
+TCPDUMP_PID=
+
+# capture NAMESPACE INTERFACE FILE [FILTER]: from now on
+capture()
+{
+	ip netns exec "$1" tcpdump -i "$2" -Z root -U --immediate-mode \
+		-B 16384 -w "$OUT/$3.pcap" "${@:4}" >"$OUT/tcpdump" 2>&1 &
+	TCPDUMP_PID=$!
+	wait_until grep -q "listening on" "$OUT/tcpdump"
+}
+
+has_end()
+{
+	grep -aq "$END" "$1"
+}
+
+# capture_end FILE: all that was sent before this is in the file
+capture_end()
+{
+	in_a bash -c "echo $END >/dev/udp/$IP4_B/$END_PORT"
+	wait_until has_end "$OUT/$1.pcap"
+	local status=$?
+
+	kill -INT "$TCPDUMP_PID"
+	wait "$TCPDUMP_PID"
+	[ "$status" -eq 0 ] && grep -q "^0 packets dropped by kernel" \
+		"$OUT/tcpdump" && return
+	show tcpdump
+	complain "frames were not captured"
+}
+
+# frames FILE FILTER: how many
+frames()
+{
+	tcpdump -n -r "$OUT/$1.pcap" "$2" 2>/dev/null | wc -l
+}
+
 # ---- counters ----------------------------------------------------------
 
 # counters DEVICE: all of them, "NAME VALUE" each, as they are now
@@ -451,10 +583,11 @@ counters()
 		tr -s ' ' '\n' | paste -d ' ' - - | sort
 }
 
-# counter DEVICE NAME
+# counter DEVICE NAME: the same by way of sysfs, which takes less time; nothing
+# if there is no such counter
 counter()
 {
-	counters "$1" | awk -v name="$2" '$1 == name { print $2 }'
+	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2" 2>/dev/null
 }
 
 # counters_note DEVICE; counters_diff DEVICE: "NAME +N" for each that moved
@@ -472,10 +605,41 @@ counters_diff()
 # counter_moved DEVICE NAME: by how much since counters_note
 counter_moved()
 {
-	local moved
+	local before
 
-	moved=$(counters_diff "$1" | awk -v name="$2" '$1 == name { print $2 }')
-	echo "${moved:-0}"
+	before=$(awk -v name="$2" '$1 == name { print $2 }' "$OUT/counters.$1")
+	echo $(($(counter "$1" "$2") - before))
+}
+
+# ---- rdma_rxe ----------------------------------------------------------
+
+# It has the port in the first namespace up to Linux 7.0, from when it is loaded
+# on, and since then in that of its device. Sets where it is taken, and an
+# interface there for another device.
+# shellcheck disable=SC2034 # for whoever calls it
+rxe_take_port()
+{
+	RXE_NS=$NS_A RXE_IF=$IF_A
+	ip -n "$NS_A" link add "dm$$" type dummy
+	modprobe rdma_rxe || return
+	if [ -n "$(ss -Huan 'sport = :4791')" ]; then
+		# the socket is in the first namespace
+		ip link add "rx$$" type dummy
+		ip netns attach "rxe.$$" $$
+		RXE_NS=rxe.$$ RXE_IF=rx$$
+	else
+		ip netns exec "$NS_A" rdma link add "rx$$" type rxe \
+			netdev "dm$$"
+	fi
+}
+
+rxe_give_back()
+{
+	rdma link del "rx$$" 2>/dev/null
+	modprobe -r rdma_rxe
+	ip link del "rx$$" 2>/dev/null
+	ip -n "$NS_A" link del "dm$$"
+	[ ! -e "/run/netns/rxe.$$" ] || ip netns del "rxe.$$"
 }
 
 # ---- what must not be left behind --------------------------------------
@@ -484,7 +648,7 @@ counter_moved()
 resources()
 {
 	everywhere rdma resource show 2>/dev/null | sed 's/^[0-9]*: //' |
-		grep -e "^$DEV_A:" -e "^$DEV_B:"
+		grep -e "^$DEV_A:" -e "^$DEV_B:" | sort
 }
 
 resources_note()

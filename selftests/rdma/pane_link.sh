@@ -11,21 +11,6 @@ cd "$(dirname "$0")" || exit 1
 
 PORTS=/sys/class/infiniband
 
-# refused TEXT COMMAND...: the command fails, and this is among what it says
-refused()
-{
-	local text=$1 said
-
-	shift
-	if said=$("$@" 2>&1); then
-		ktap_print_msg "succeeded: $*"
-		return 1
-	fi
-	grep -qi -- "$text" <<<"$said" && return
-	ktap_print_msg "'$said' instead of '$text': $*"
-	return 1
-}
-
 stage_works()
 {
 	wait_until gids_ready && pingpong
@@ -128,14 +113,12 @@ delete_and_add_again()
 		refcount_is_zero && devices_up && pingpong
 }
 
-# rdma_rxe takes the port for all of the machine up to Linux 7.0 and in a
-# namespace since. What matters is who comes second, and that he leaves nothing.
+# What matters is who comes second, and that he leaves nothing.
 rxe_has_the_port()
 {
 	local status=0
 
 	devices_down
-	ip -n "$NS_A" link add "dm$$" type dummy
 	{
 		rxe_take_port &&
 			refused "in use" link_add "$RXE_NS" other "$RXE_IF" &&
@@ -144,30 +127,6 @@ rxe_has_the_port()
 	rxe_give_back
 	[ "$status" -eq 0 ] && wait_until port_is_free "$NS_A" &&
 		devices_up && pingpong
-}
-
-rxe_take_port()
-{
-	RXE_NS=$NS_A RXE_IF=$IF_A
-	modprobe rdma_rxe || return
-	if [ -n "$(ss -Huan 'sport = :4791')" ]; then
-		# the socket is in the first namespace
-		ip link add "rx$$" type dummy
-		ip netns attach "rxe.$$" $$
-		RXE_NS=rxe.$$ RXE_IF=rx$$
-	else
-		ip netns exec "$NS_A" rdma link add "rx$$" type rxe \
-			netdev "dm$$"
-	fi
-}
-
-rxe_give_back()
-{
-	rdma link del "rx$$" 2>/dev/null
-	modprobe -r rdma_rxe
-	ip link del "rx$$" 2>/dev/null
-	ip -n "$NS_A" link del "dm$$"
-	[ ! -e "/run/netns/rxe.$$" ] || ip netns del "rxe.$$"
 }
 
 # ---- the port ----------------------------------------------------------

@@ -16,7 +16,7 @@ SELFTESTS=("${COMPILER[@]}" libibverbs-dev librdmacm-dev)
 GUEST=(qemu-system-x86 busybox-static kmod python3 xz-utils cpio
        iproute2 ethtool iputils-ping procps
        rdma-core ibverbs-utils rdmacm-utils ibverbs-providers perftest)
-TESTS=(iperf3 tshark tcpdump python3-pyverbs)
+TESTS=(iperf3 nftables tshark tcpdump python3-pyverbs)
 STYLE=(codespell sparse perl xz-utils shellcheck)
 KERNEL=(bc bison flex libelf-dev libssl-dev xz-utils cpio kmod dwarves)
 BENCH=(iperf3 gnuplot-nox)

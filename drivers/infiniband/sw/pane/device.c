@@ -84,25 +84,30 @@ static int pane_query_device(struct ib_device *ibdev,
 	return 0;
 }
 
+/* While a device is going, its interface is gone already: a port that is down */
+static void port_query_link(struct pane_dev *dev, struct ib_port_attr *attr)
+{
+	struct net_device *ndev = pane_netdev_get(dev);
+
+	attr->state = IB_PORT_DOWN;
+	attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
+	if (!ndev)
+		return;
+	if (pane_netdev_is_up(ndev)) {
+		attr->state = IB_PORT_ACTIVE;
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	} else if (netif_running(ndev)) {
+		attr->phys_state = IB_PORT_PHYS_STATE_POLLING;
+	}
+	dev_put(ndev);
+}
+
 static int pane_query_port(struct ib_device *ibdev, u32 port_num,
 			   struct ib_port_attr *attr)
 {
 	struct pane_dev *dev = to_pane_dev(ibdev);
-	struct net_device *ndev = pane_netdev_get(dev);
-	int err;
 
-	if (!ndev)
-		return -ENODEV;
-
-	attr->state = pane_netdev_is_up(ndev) ? IB_PORT_ACTIVE : IB_PORT_DOWN;
-	if (attr->state == IB_PORT_ACTIVE)
-		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
-	else if (netif_running(ndev))
-		attr->phys_state = IB_PORT_PHYS_STATE_POLLING;
-	else
-		attr->phys_state = IB_PORT_PHYS_STATE_DISABLED;
-	dev_put(ndev);
-
+	port_query_link(dev, attr);
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = dev->mtu;
 	attr->gid_tbl_len = PANE_GID_TBL_LEN;
@@ -111,9 +116,12 @@ static int pane_query_port(struct ib_device *ibdev, u32 port_num,
 	attr->max_msg_sz = PANE_MAX_MSG;
 	attr->pkey_tbl_len = 1;
 	attr->max_vl_num = 1;
-	err = ib_get_eth_speed(ibdev, port_num, &attr->active_speed,
-			       &attr->active_width);
-	return err;
+	if (ib_get_eth_speed(ibdev, port_num, &attr->active_speed,
+			     &attr->active_width)) {
+		attr->active_speed = IB_SPEED_SDR;
+		attr->active_width = IB_WIDTH_1X;
+	}
+	return 0;
 }
 
 static int pane_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index,
