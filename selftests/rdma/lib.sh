@@ -100,21 +100,6 @@ check()
 	esac
 }
 
-# check_until_done NAME COMMAND...: as check, but what the driver cannot do yet
-# may fail
-check_until_done()
-{
-	local name=$1 status=0
-
-	shift
-	"$@" || status=$?
-	case $status in
-	0) ktap_test_pass "$name" ;;
-	"$SKIP") ktap_test_skip "$name" ;;
-	*) ktap_test_xfail "$name" ;;
-	esac
-}
-
 # refused TEXT COMMAND...: the command fails, and this is among what it says
 refused()
 {

@@ -648,7 +648,7 @@ ktap_set_plan $(($(count) + 5))
 run_list list_of_twins
 if modprobe -q rdma_rxe; then
 	modprobe -r rdma_rxe
-	check_until_done "rdma_rxe has the port: told in one line" rxe_has_the_port
+	check "rdma_rxe has the port: told in one line" rxe_has_the_port
 	check "rdma_rxe comes second" pane_has_the_port
 else
 	ktap_test_skip "rdma_rxe has the port: told in one line"

@@ -148,7 +148,7 @@ static void check_changed(u8 op, bool is_inline, struct unit_rng *rng)
 	if (is_inline)
 		CHECK_EQ(w->length, was.rdma.inline_len);
 	else if (op == PANE_WR_FLUSH)
-		CHECK_EQ(w->length, was.flush.length);
+		CHECK_EQ(w->length, flush_length(&was));
 	else if (has_data(&rules[op]))
 		CHECK_EQ(w->length, sge_length(w->sge, w->num_sge));
 	/* the list that came later may be one that the operation cannot have */

@@ -348,7 +348,7 @@ static void check_copied_data(const struct pane_swqe *w,
 			      const struct pane_sq_wqe *u)
 {
 	if (u->opcode == PANE_WR_FLUSH) {
-		CHECK_EQ(w->length, u->flush.length);
+		CHECK_EQ(w->length, flush_length(u));
 	} else if (u->flags & INL) {
 		CHECK_EQ(w->length, u->rdma.inline_len);
 		CHECK(!memcmp(w->sge, u->sge, w->length));

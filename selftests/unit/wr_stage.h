@@ -99,4 +99,10 @@ u32 good_inline(u8 op, struct unit_rng *rng);
 void check_copied_op(const struct pane_swqe *w, const struct pane_sq_wqe *u);
 u32 check_next(void);
 
+/* That of all of a region means nothing */
+static inline u32 flush_length(const struct pane_sq_wqe *u)
+{
+	return u->flush.level == PANE_FLUSH_MR ? 0 : u->flush.length;
+}
+
 #endif

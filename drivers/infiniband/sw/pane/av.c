@@ -114,6 +114,30 @@ void pane_av_free(struct pane_av *av)
 		call_rcu(&av->rcu, av_free_rcu);
 }
 
+/*
+ * Does a route forbid it (blackhole, prohibit, unreachable)? With the interface
+ * given, the lookup takes a destination that no route leads to for a neighbour,
+ * and does not tell the two apart.
+ */
+static bool av_forbidden4(const struct pane_av *av, struct net *net)
+{
+	struct flowi4 fl = {
+		.flowi4_proto = IPPROTO_UDP,
+		.saddr = pane_av_saddr4(av),
+		.daddr = pane_av_daddr4(av),
+		.fl4_sport = htons(av->sport),
+		.fl4_dport = htons(PANE_UDP_PORT),
+	};
+	struct rtable *rt = ip_route_output_key(net, &fl);
+
+	if (!IS_ERR(rt)) {
+		ip_rt_put(rt);
+		return false;
+	}
+	return PTR_ERR(rt) == -EINVAL || PTR_ERR(rt) == -EACCES ||
+	       PTR_ERR(rt) == -EHOSTUNREACH;
+}
+
 static struct dst_entry *av_lookup4(struct pane_av *av, struct net *net)
 {
 	struct flowi4 fl = {
@@ -124,8 +148,11 @@ static struct dst_entry *av_lookup4(struct pane_av *av, struct net *net)
 		.fl4_sport = htons(av->sport),
 		.fl4_dport = htons(PANE_UDP_PORT),
 	};
-	struct rtable *rt = ip_route_output_key(net, &fl);
+	struct rtable *rt;
 
+	if (av_forbidden4(av, net))
+		return NULL;
+	rt = ip_route_output_key(net, &fl);
 	return IS_ERR(rt) ? NULL : &rt->dst;
 }
 

@@ -143,7 +143,9 @@ static void wr_take_op(struct pane_qp *qp, struct pane_swqe *w,
 		w->rdma.rkey = u->flush.rkey;
 		w->rdma.srqn = u->flush.srqn & PANE_BTH_QPN;
 		w->rdma.feth = wr_feth(u);
-		w->length = u->flush.length;
+		/* that of all of a region has no meaning (oA19-13) */
+		w->length = u->flush.level == PANE_FLUSH_MR ? 0 :
+							      u->flush.length;
 	} else if (pane_qp_is_datagram(qp)) {
 		w->ud.ah = u->ud.ah;
 		w->ud.qpn = u->ud.remote_qpn & PANE_BTH_QPN;
@@ -230,12 +232,6 @@ static void wr_take_data(struct pane_swqe *w, const struct pane_sq_wqe *u,
 	barrier();
 }
 
-/* The length that a FLUSH of all of a region tells is ignored (oA19-13) */
-static bool wr_flushes_all(const struct pane_swqe *w)
-{
-	return w->op == PANE_WR_FLUSH && w->rdma.feth & PANE_FETH_SEL_MR;
-}
-
 /**
  * pane_wr_check_length - find the length of a request and check it
  * @qp: where it was posted
@@ -258,7 +254,7 @@ enum pane_vendor_err pane_wr_check_length(const struct pane_qp *qp,
 			return PANE_VERR_WQE_LENGTH;
 		w->length = length;
 	}
-	if ((w->length > PANE_MAX_MSG && !wr_flushes_all(w)) ||
+	if (w->length > PANE_MAX_MSG ||
 	    (pane_qp_is_datagram(qp) && w->length > pane_qp_mtu(qp)) ||
 	    (info->class == PANE_WRC_ATOMIC && w->length < sizeof(u64)) ||
 	    (info->class == PANE_WRC_ATOMIC_WRITE && w->length != sizeof(u64)))
