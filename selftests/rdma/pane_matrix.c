@@ -280,10 +280,13 @@ static unsigned int family(void)
 	return net_is("ip6") ? 2 : 1;
 }
 
-/* Can what is sent without acknowledgments be relied on to arrive? */
+/*
+ * Can what is sent without acknowledgments be relied on to arrive? RoCE v1 has
+ * no trains, and a processor's queue does not hold so many packets.
+ */
 static bool is_safe(const struct network *net)
 {
-	return !net->loses && order_kept;
+	return !net->loses && order_kept && !net_is("v1");
 }
 
 static bool op_reads(const struct matrix_op *op)
