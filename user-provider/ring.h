@@ -181,6 +181,15 @@ static inline bool pane_layout_valid(const struct pane_layout *l)
 	       (uint64_t)l->stride * l->count <= l->size - l->offset;
 }
 
+/* Where the slots are from now on; the caller sets the ctl_ members */
+static inline void pane_queue_set_ring(struct pane_queue *q, void *ring,
+				       const struct pane_layout *layout)
+{
+	q->slots = (uint8_t *)ring + layout->offset;
+	q->stride = layout->stride;
+	q->count = layout->count;
+}
+
 /* The caller sets the ctl_ members */
 static inline void pane_queue_init(struct pane_queue *q, void *ring,
 				   const struct pane_layout *layout,
@@ -191,8 +200,7 @@ static inline void pane_queue_init(struct pane_queue *q, void *ring,
 	if (!q->count)
 		return;
 
-	q->slots = (uint8_t *)ring + layout->offset;
-	q->stride = layout->stride;
+	pane_queue_set_ring(q, ring, layout);
 	q->max_sge = max_sge;
 }
 

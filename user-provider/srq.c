@@ -12,6 +12,27 @@
 
 #include "pane.h"
 
+/* Map a ring that the kernel made for the queue, and publish there from now on */
+static int pane_map_srq_ring(struct ibv_context *ibctx, struct pane_srq *srq,
+			     uint64_t offset, const struct pane_layout *layout)
+{
+	struct pane_srq_ctl *ctl;
+
+	if (!layout->count || !pane_layout_valid(layout))
+		return EPROTO;
+
+	ctl = pane_map_ring(ibctx, offset, layout->size,
+			    PROT_READ | PROT_WRITE);
+	if (!ctl)
+		return errno;
+
+	srq->ring = ctl;
+	srq->ring_size = layout->size;
+	srq->q.ctl_prod = &ctl->prod;
+	srq->q.ctl_cons = &ctl->cons;
+	return 0;
+}
+
 static int pane_map_srq(struct ibv_context *ibctx, struct pane_srq *srq,
 			const struct pane_create_srq_resp *resp,
 			const struct ibv_srq_init_attr_ex *attr)
@@ -24,23 +45,14 @@ static int pane_map_srq(struct ibv_context *ibctx, struct pane_srq *srq,
 		.count = resp->rq_count,
 		.slot_size = sizeof(struct pane_rq_wqe) + sges,
 	};
-	struct pane_srq_ctl *ctl;
+	int ret;
 
-	if (!layout.count || !pane_layout_valid(&layout))
-		return EPROTO;
-
-	ctl = pane_map_ring(ibctx, resp->ring_offset, resp->ring_size,
-			    PROT_READ | PROT_WRITE);
-	if (!ctl)
-		return errno;
-
-	srq->ring = ctl;
-	srq->ring_size = resp->ring_size;
-	pane_queue_init(&srq->q, ctl, &layout, attr->attr.max_sge,
-			pane_pd_single_threaded(attr->pd));
-	srq->q.ctl_prod = &ctl->prod;
-	srq->q.ctl_cons = &ctl->cons;
-	return 0;
+	ret = pane_map_srq_ring(ibctx, srq, resp->ring_offset, &layout);
+	if (!ret)
+		pane_queue_init(&srq->q, srq->ring, &layout,
+				attr->attr.max_sge,
+				pane_pd_single_threaded(attr->pd));
+	return ret;
 }
 
 static int pane_init_srq(struct ibv_context *ibctx, struct pane_srq *srq,
@@ -148,23 +160,17 @@ static int pane_move_srq(struct pane_srq *srq,
 		.count = resp->rq_count,
 		.slot_size = srq->q.stride,
 	};
-	struct pane_srq_ctl *ctl;
+	uint64_t old_size = srq->ring_size;
+	void *old_ring = srq->ring;
+	int ret;
 
-	if (!layout.count || !pane_layout_valid(&layout))
-		return EPROTO;
-	ctl = pane_map_ring(srq->vsrq.srq.context, resp->ring_offset,
-			    resp->ring_size, PROT_READ | PROT_WRITE);
-	if (!ctl)
-		return errno;
+	ret = pane_map_srq_ring(srq->vsrq.srq.context, srq, resp->ring_offset,
+				&layout);
+	if (ret)
+		return ret;
 
-	munmap(srq->ring, srq->ring_size);
-	srq->ring = ctl;
-	srq->ring_size = resp->ring_size;
-	srq->q.slots = (uint8_t *)ctl + layout.offset;
-	srq->q.stride = layout.stride;
-	srq->q.count = layout.count;
-	srq->q.ctl_prod = &ctl->prod;
-	srq->q.ctl_cons = &ctl->cons;
+	munmap(old_ring, old_size);
+	pane_queue_set_ring(&srq->q, srq->ring, &layout);
 	return 0;
 }
 

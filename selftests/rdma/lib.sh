@@ -559,6 +559,35 @@ frames()
 	tcpdump -n -r "$OUT/$1.pcap" "$2" 2>/dev/null | wc -l
 }
 
+# ---- how rdma_cm connects ----------------------------------------------
+
+CONFIG=/sys/kernel/config
+
+# cm_mode MODE: of what rdma_cm connects by these devices; CM_SETTING says which
+cm_mode()
+{
+	local device
+
+	for device in "$DEV_A" "$DEV_B"; do
+		mkdir -p "$CONFIG/rdma_cm/$device" &&
+			echo "$1" 2>/dev/null \
+				>"$CONFIG/rdma_cm/$device/ports/1/$CM_SETTING" ||
+			return
+	done
+}
+
+cm_mode_off()
+{
+	rmdir "$CONFIG/rdma_cm/$DEV_A" "$CONFIG/rdma_cm/$DEV_B"
+} 2>/dev/null
+
+need_configfs()
+{
+	modprobe -q rdma_cm
+	[ -d "$CONFIG/rdma_cm" ] || mount -t configfs none "$CONFIG"
+	[ -d "$CONFIG/rdma_cm" ] || skip "no configfs of rdma_cm"
+} 2>/dev/null
+
 # ---- counters ----------------------------------------------------------
 
 # counters DEVICE: all of them, "NAME VALUE" each, as they are now

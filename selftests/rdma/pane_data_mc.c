@@ -55,23 +55,6 @@ static union ibv_gid group_gid(uint8_t last)
 	return gid;
 }
 
-static struct ibv_ah *group_ah(struct node *from, const union ibv_gid *gid)
-{
-	struct ibv_ah_attr attr = {
-		.is_global = 1,
-		.port_num = 1,
-		.grh = {
-			.dgid = *gid,
-			.sgid_index = from->gid_index,
-			.hop_limit = 1,
-		},
-	};
-	struct ibv_ah *ah = ibv_create_ah(from->pd, &attr);
-
-	CHECK(ah, "%s", strerror(errno));
-	return ah;
-}
-
 static void group_open(struct group *g)
 {
 	struct qp_opts qo = qp_opts_default();
@@ -88,7 +71,7 @@ static void group_open(struct group *g)
 			    IBV_ACCESS_LOCAL_WRITE);
 	}
 	g->gid = group_gid(1);
-	g->ah = group_ah(&g->p.node[0], &g->gid);
+	g->ah = node_make_ah(&g->p.node[0], &g->gid, 0);
 }
 
 static void group_close(struct group *g)
@@ -118,8 +101,7 @@ static void recv_one(struct group *g, unsigned int who)
 	CHECK_OK(end_post_recv(&g->end[who], &sge, 1, who));
 }
 
-static void send_to(struct group *g, struct ibv_ah *ah, uint32_t qpn,
-		    uint32_t len)
+static void send_to(struct group *g, uint32_t qpn, uint32_t len)
 {
 	struct ibv_sge sge = sge_of(&g->mem[SENDER], 0, len);
 	struct ibv_send_wr wr = {
@@ -127,7 +109,7 @@ static void send_to(struct group *g, struct ibv_ah *ah, uint32_t qpn,
 		.sg_list = &sge,
 		.num_sge = 1,
 		.wr.ud = {
-			.ah = ah,
+			.ah = g->ah,
 			.remote_qpn = qpn,
 			.remote_qkey = QKEY,
 		},
@@ -169,7 +151,7 @@ static void members(const void *arg)
 	for (unsigned int i = 0; i < ARRAY_SIZE(lens); i++) {
 		for (unsigned int who = SENDER; who <= SECOND_MEMBER; who++)
 			recv_one(&g, who);
-		send_to(&g, g.ah, GROUP_QPN, lens[i]);
+		send_to(&g, GROUP_QPN, lens[i]);
 		for (unsigned int who = SENDER; who <= SECOND_MEMBER; who++)
 			got(&g, who, lens[i]);
 		for (unsigned int who = SENDER; who < NUM_ENDS; who++)
@@ -226,13 +208,13 @@ static void leaving(const void *arg)
 	recv_one(&g, MEMBER);
 	recv_one(&g, SECOND_MEMBER);
 	leave(&g, MEMBER);
-	send_to(&g, g.ah, GROUP_QPN, 100);
+	send_to(&g, GROUP_QPN, 100);
 	got(&g, SECOND_MEMBER, 100);
 	got_nothing(&g, MEMBER);
 	/* and again */
 	join(&g, MEMBER);
 	recv_one(&g, SECOND_MEMBER);
-	send_to(&g, g.ah, GROUP_QPN, 101);
+	send_to(&g, GROUP_QPN, 101);
 	got(&g, MEMBER, 101);
 	got(&g, SECOND_MEMBER, 101);
 	leave(&g, MEMBER);
@@ -245,23 +227,20 @@ static void others_groups(const void *arg)
 {
 	union ibv_gid other = group_gid(2);
 	struct group g;
-	struct ibv_ah *ah;
 	uint64_t before;
 
 	group_open(&g);
 	join(&g, MEMBER);
 	CHECK_OK(ibv_attach_mcast(g.end[SECOND_MEMBER].qp, &other, 0));
-	ah = group_ah(&g.p.node[0], &other);
 	recv_one(&g, MEMBER);
 	recv_one(&g, SECOND_MEMBER);
 	before = counter_read(&g.p.node[1], "rx_source");
-	send_to(&g, g.ah, g.end[MEMBER].qp->qp_num, 100);
-	send_to(&g, g.ah, GROUP_QPN, 100);
+	send_to(&g, g.end[MEMBER].qp->qp_num, 100);
+	send_to(&g, GROUP_QPN, 100);
 	got(&g, MEMBER, 100);
 	got_nothing(&g, MEMBER);
 	got_nothing(&g, SECOND_MEMBER);
 	CHECK_EQ(counter_read(&g.p.node[1], "rx_source"), before + 1);
-	CHECK_OK(ibv_destroy_ah(ah));
 	CHECK_OK(ibv_detach_mcast(g.end[SECOND_MEMBER].qp, &other, 0));
 	leave(&g, MEMBER);
 	group_close(&g);
@@ -284,7 +263,7 @@ static void refused(const void *arg)
 	join(&g, MEMBER);
 	join(&g, MEMBER);
 	recv_one(&g, MEMBER);
-	send_to(&g, g.ah, GROUP_QPN, 10);
+	send_to(&g, GROUP_QPN, 10);
 	got(&g, MEMBER, 10);
 	leave(&g, MEMBER);
 	CHECK_EQ(ibv_detach_mcast(g.end[MEMBER].qp, &g.gid, 0), EINVAL);
@@ -303,7 +282,7 @@ static void destroyed(const void *arg)
 	recv_one(&g, SECOND_MEMBER);
 	CHECK_EQ(ibv_destroy_qp(g.end[MEMBER].qp), EBUSY);
 	leave(&g, MEMBER);
-	send_to(&g, g.ah, GROUP_QPN, 10);
+	send_to(&g, GROUP_QPN, 10);
 	got(&g, SECOND_MEMBER, 10);
 	leave(&g, SECOND_MEMBER);
 	group_close(&g);

@@ -10,55 +10,6 @@ cd "$(dirname "$0")" || exit 1
 . ../kselftest/ktap_helpers.sh
 . ./lib.sh
 
-# Frame by frame, with all checksums in them
-single_frames()
-{
-	local pair
-
-	for pair in "$NS_A $IF_A" "$NS_B $IF_B"; do
-		ip netns exec "${pair% *}" ethtool -K "${pair#* }" \
-			tx-udp-segmentation off tx-checksum-ip-generic off
-	done
-} >/dev/null
-
-# ---- capturing ---------------------------------------------------------
-
-# A datagram that is none of RoCE, and the last one
-END=pane-end-of-capture
-END_PORT=9
-
-TCPDUMP_PID=
-
-# capture FAMILY: into a file, from now on
-capture()
-{
-	ip netns exec "$NS_A" tcpdump -i "$IF_A" -Z root -U \
-		--immediate-mode -B 16384 -w "$OUT/$1.pcap" \
-		"$CAPTURED or udp port $END_PORT" >"$OUT/tcpdump" 2>&1 &
-	TCPDUMP_PID=$!
-	wait_until grep -q "listening on" "$OUT/tcpdump"
-}
-
-has_end()
-{
-	grep -aq "$END" "$1"
-}
-
-# All that was sent before this is in the file
-capture_end()
-{
-	in_a bash -c "echo $END >/dev/udp/$IP4_B/$END_PORT"
-	wait_until has_end "$OUT/$1.pcap"
-	local status=$?
-
-	kill -INT "$TCPDUMP_PID"
-	wait "$TCPDUMP_PID"
-	[ "$status" -eq 0 ] && grep -q "^0 packets dropped by kernel" \
-		"$OUT/tcpdump" && return
-	show tcpdump
-	complain "frames were not captured"
-}
-
 # ---- operations --------------------------------------------------------
 
 # family ip4|ip6|v1: sets what the commands below go by
@@ -96,26 +47,15 @@ is_skipped()
 	[[ $SKIPPED == *" $1 "* ]]
 }
 
-# cm_mode DEVICE MODE: the version of RoCE that connections are made in
-cm_mode()
-{
-	local config=/sys/kernel/config
-	local device=$config/rdma_cm/$1
-
-	modprobe -q rdma_cm
-	mountpoint -q "$config" || mount -t configfs none "$config" || return
-	mkdir "$device" && echo "$2" >"$device/ports/1/default_roce_mode"
-	local status=$?
-
-	rmdir "$device" && return "$status"
-}
-
 connection()
 {
+	local CM_SETTING=default_roce_mode
+
 	if [ "$NET" = v1 ]; then
-		cm_mode "$DEV_A" "IB/RoCE v1" && cm_mode "$DEV_B" "IB/RoCE v1" ||
+		need_configfs && cm_mode "IB/RoCE v1" ||
 			complain "no RoCE v1 in the connection manager" ||
 			return
+		cm_mode_off
 	fi
 	talk cm 7174 rping -s -a "$ADDRESS" -C 1 -- \
 		rping -c -a "$ADDRESS" -C 1
@@ -125,7 +65,8 @@ connection()
 record()
 {
 	family "$1"
-	capture "$1" && operations "$1" && connection
+	capture "$NS_A" "$IF_A" "$1" "$CAPTURED or udp port $END_PORT" &&
+		operations "$1" && connection
 	local status=$?
 
 	capture_end "$1" && [ "$status" -eq 0 ] && dissect "$1"

@@ -753,33 +753,6 @@ both_versions()
 		"3 IB/RoCE v1 3 RoCE v2" ]
 }
 
-CONFIG=/sys/kernel/config
-
-# cm_mode MODE: of what rdma_cm connects by these devices
-cm_mode()
-{
-	local device
-
-	for device in "$DEV_A" "$DEV_B"; do
-		mkdir -p "$CONFIG/rdma_cm/$device" &&
-			echo "$1" 2>/dev/null \
-				>"$CONFIG/rdma_cm/$device/ports/1/$CM_SETTING" ||
-			return
-	done
-}
-
-cm_mode_off()
-{
-	rmdir "$CONFIG/rdma_cm/$DEV_A" "$CONFIG/rdma_cm/$DEV_B"
-} 2>/dev/null
-
-need_configfs()
-{
-	modprobe -q rdma_cm
-	[ -d "$CONFIG/rdma_cm" ] || mount -t configfs none "$CONFIG"
-	[ -d "$CONFIG/rdma_cm" ] || skip "no configfs of rdma_cm"
-} 2>/dev/null
-
 # versions_are MODE V1 V2: 1 if a connection has frames of that version, else 0
 versions_are()
 {

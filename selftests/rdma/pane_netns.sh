@@ -448,11 +448,7 @@ exclusive_interface_is_deleted()
 	start_exclusive "$1" && timeout "$TOOL_SECONDS" \
 		ip -n "$NS_A" link del "$IF_A" && ended_with "$FLUSHED" ||
 		status=1
-	after "$status"
-	status=$?
-	wait_until refcount_is_zero || complain "module in use" || status=1
-	nowhere || complain "a device is left" || status=1
-	exclusive_again && [ "$status" -eq 0 ]
+	all_gone "$status"
 }
 
 # Programs in it keep it: it goes with the last one.
@@ -463,7 +459,15 @@ exclusive_namespace_is_deleted()
 	start_exclusive "$1" && ip netns del "$NS_B" &&
 		kill_hard "$SERVER_PID" && ended_badly client "$CLIENT_PID" ||
 		status=1
-	after "$status"
+	all_gone "$status"
+}
+
+# all_gone STATUS: no device is left of what was ended with that status
+all_gone()
+{
+	local status
+
+	after "$1"
 	status=$?
 	wait_until refcount_is_zero || complain "module in use" || status=1
 	nowhere || complain "a device is left" || status=1

@@ -248,16 +248,23 @@ static void write_word(struct word *w, uint64_t *at, uint32_t rkey,
 	posted_is_done(e, status, IBV_WC_ATOMIC_WRITE);
 }
 
-static void atomic_write(const void *arg)
+/* A connection that has the operation */
+static void write_open(struct word *w, uint64_t value)
 {
 	struct qp_opts qo = peer_opts(IBV_MTU_1024);
-	struct word w;
 
 	random_seed();
 	need_cap(CAP_ATOMIC_WRITE, "ATOMIC_WRITE");
 	qo.more_ops = IBV_QP_EX_WITH_ATOMIC_WRITE;
-	word_open(&w, &qo);
-	word_set(&w, 1);
+	word_open(w, &qo);
+	word_set(w, value);
+}
+
+static void atomic_write(const void *arg)
+{
+	struct word w;
+
+	write_open(&w, 1);
 	for (uint64_t value = 0x0123456789abcdef; value; value <<= 8) {
 		write_word(&w, w.there, w.b.to.r.mr->rkey, value,
 			   IBV_WC_SUCCESS);
@@ -283,14 +290,9 @@ static const struct refusal refusals[] = {
 static void atomic_write_refused(const void *arg)
 {
 	const struct refusal *r = arg;
-	struct qp_opts qo = peer_opts(IBV_MTU_1024);
 	struct word w;
 
-	random_seed();
-	need_cap(CAP_ATOMIC_WRITE, "ATOMIC_WRITE");
-	qo.more_ops = IBV_QP_EX_WITH_ATOMIC_WRITE;
-	word_open(&w, &qo);
-	word_set(&w, 7);
+	write_open(&w, 7);
 	write_word(&w, (void *)((uint8_t *)w.there + r->offset),
 		   w.b.to.r.mr->rkey ^ r->key, ~0ULL, r->status);
 	CHECK_EQ(end_state(&w.b.p.end[0]), IBV_QPS_ERR);

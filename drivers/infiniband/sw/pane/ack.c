@@ -265,18 +265,19 @@ static void ack_dispatch(struct pane_qp *qp, const struct pane_pkt *p)
 
 	if (pane_op_has(p->op, PANE_HDR_AETH))
 		syndrome = ack_syndrome(p);
-	if ((syndrome & PANE_AETH_TYPE) != PANE_AETH_ACK &&
-	    p->op->kind == PANE_KIND_ACK)
-		ack_nak(qp, p->psn, syndrome);
-	else if ((syndrome & PANE_AETH_TYPE) != PANE_AETH_ACK)
+	if ((syndrome & PANE_AETH_TYPE) != PANE_AETH_ACK) {
 		/* data, and a refusal: there is no such answer */
-		pane_ack_fail(qp, IB_WC_BAD_RESP_ERR);
-	else if (p->op->kind == PANE_KIND_ACK)
+		if (p->op->kind != PANE_KIND_ACK)
+			pane_ack_fail(qp, IB_WC_BAD_RESP_ERR);
+		else
+			ack_nak(qp, p->psn, syndrome);
+	} else if (p->op->kind == PANE_KIND_ACK) {
 		ack_upto(qp, p->psn);
-	else if (p->op->kind == PANE_KIND_READ_RESP)
+	} else if (p->op->kind == PANE_KIND_READ_RESP) {
 		ack_read_resp(qp, p);
-	else
+	} else {
 		ack_atomic(qp, p);
+	}
 }
 
 /**

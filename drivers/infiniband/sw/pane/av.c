@@ -114,6 +114,21 @@ void pane_av_free(struct pane_av *av)
 		call_rcu(&av->rcu, av_free_rcu);
 }
 
+static struct rtable *av_route4(const struct pane_av *av, struct net *net,
+				int oif)
+{
+	struct flowi4 fl = {
+		.flowi4_oif = oif,
+		.flowi4_proto = IPPROTO_UDP,
+		.saddr = pane_av_saddr4(av),
+		.daddr = pane_av_daddr4(av),
+		.fl4_sport = htons(av->sport),
+		.fl4_dport = htons(PANE_UDP_PORT),
+	};
+
+	return ip_route_output_key(net, &fl);
+}
+
 /*
  * Does a route forbid it (blackhole, prohibit, unreachable)? With the interface
  * given, the lookup takes a destination that no route leads to for a neighbour,
@@ -121,14 +136,7 @@ void pane_av_free(struct pane_av *av)
  */
 static bool av_forbidden4(const struct pane_av *av, struct net *net)
 {
-	struct flowi4 fl = {
-		.flowi4_proto = IPPROTO_UDP,
-		.saddr = pane_av_saddr4(av),
-		.daddr = pane_av_daddr4(av),
-		.fl4_sport = htons(av->sport),
-		.fl4_dport = htons(PANE_UDP_PORT),
-	};
-	struct rtable *rt = ip_route_output_key(net, &fl);
+	struct rtable *rt = av_route4(av, net, 0);
 
 	if (!IS_ERR(rt)) {
 		ip_rt_put(rt);
@@ -140,19 +148,11 @@ static bool av_forbidden4(const struct pane_av *av, struct net *net)
 
 static struct dst_entry *av_lookup4(struct pane_av *av, struct net *net)
 {
-	struct flowi4 fl = {
-		.flowi4_oif = av->oif,
-		.flowi4_proto = IPPROTO_UDP,
-		.saddr = pane_av_saddr4(av),
-		.daddr = pane_av_daddr4(av),
-		.fl4_sport = htons(av->sport),
-		.fl4_dport = htons(PANE_UDP_PORT),
-	};
 	struct rtable *rt;
 
 	if (av_forbidden4(av, net))
 		return NULL;
-	rt = ip_route_output_key(net, &fl);
+	rt = av_route4(av, net, av->oif);
 	return IS_ERR(rt) ? NULL : &rt->dst;
 }
 

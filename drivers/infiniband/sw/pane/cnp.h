@@ -7,7 +7,6 @@
 #ifndef PANE_CNP_H
 #define PANE_CNP_H
 
-struct pane_pkt;
 struct pane_qp;
 
 void pane_cnp_marked(struct pane_qp *qp);

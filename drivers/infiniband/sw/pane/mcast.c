@@ -50,44 +50,46 @@ struct pane_mcg *pane_mcg_find(struct pane_dev *dev, const struct in6_addr *gid)
 
 /* ---- joining --------------------------------------------------------- */
 
-/*
- * An interface without IPv4, or IPv6, cannot join, but its MAC filter can take
- * the address, which is all that RoCE v1 wants.
- */
-static void mcast_join(struct net_device *ndev, const struct in6_addr *gid)
+static void mcast_set_ip4(struct net_device *ndev, __be32 group, bool join)
 {
-	struct in_device *in_dev;
-	u8 mac[ETH_ALEN];
+	struct in_device *in_dev = __in_dev_get_rtnl(ndev);
 
-	if (ipv6_addr_v4mapped(gid)) {
-		in_dev = __in_dev_get_rtnl(ndev);
-		if (in_dev)
-			ip_mc_inc_group(in_dev, gid->s6_addr32[3]);
-		return;
-	}
-#if IS_ENABLED(CONFIG_IPV6)
-	ipv6_dev_mc_inc(ndev, gid);
-#endif
-	rdma_get_mcast_mac((struct in6_addr *)gid, mac);
-	dev_mc_add(ndev, mac);
+	if (in_dev && join)
+		ip_mc_inc_group(in_dev, group);
+	else if (in_dev)
+		ip_mc_dec_group(in_dev, group);
 }
 
-static void mcast_leave(struct net_device *ndev, const struct in6_addr *gid)
+static void mcast_set_ip6(struct net_device *ndev, const struct in6_addr *group,
+			  bool join)
 {
-	struct in_device *in_dev;
+#if IS_ENABLED(CONFIG_IPV6)
+	if (join)
+		ipv6_dev_mc_inc(ndev, group);
+	else
+		ipv6_dev_mc_dec(ndev, group);
+#endif
+}
+
+/*
+ * Join a group on an interface, or leave it. Without IPv4, or IPv6, that cannot
+ * be, but the MAC filter can take the address, which is all that RoCE v1 wants.
+ */
+static void mcast_set(struct net_device *ndev, const struct in6_addr *gid,
+		      bool join)
+{
 	u8 mac[ETH_ALEN];
 
 	if (ipv6_addr_v4mapped(gid)) {
-		in_dev = __in_dev_get_rtnl(ndev);
-		if (in_dev)
-			ip_mc_dec_group(in_dev, gid->s6_addr32[3]);
+		mcast_set_ip4(ndev, gid->s6_addr32[3], join);
 		return;
 	}
-#if IS_ENABLED(CONFIG_IPV6)
-	ipv6_dev_mc_dec(ndev, gid);
-#endif
+	mcast_set_ip6(ndev, gid, join);
 	rdma_get_mcast_mac((struct in6_addr *)gid, mac);
-	dev_mc_del(ndev, mac);
+	if (join)
+		dev_mc_add(ndev, mac);
+	else
+		dev_mc_del(ndev, mac);
 }
 
 static bool mcast_note_if(struct pane_mcg *g, int ifindex)
@@ -130,7 +132,7 @@ static void mcast_join_all(struct pane_dev *dev, struct pane_mcg *g)
 	rtnl_lock();
 	ndev = rtnl_dereference(dev->ndev);
 	if (ndev && mcast_note_if(g, ndev->ifindex))
-		mcast_join(ndev, &g->gid);
+		mcast_set(ndev, &g->gid, true);
 	for (i = 0; ndev && i < PANE_GID_TBL_LEN; i++) {
 		struct net_device *upper;
 
@@ -138,7 +140,7 @@ static void mcast_join_all(struct pane_dev *dev, struct pane_mcg *g)
 		upper = ifindex ? __dev_get_by_index(dev_net(ndev), ifindex) :
 				  NULL;
 		if (upper && mcast_note_if(g, ifindex))
-			mcast_join(upper, &g->gid);
+			mcast_set(upper, &g->gid, true);
 	}
 	rtnl_unlock();
 }
@@ -154,7 +156,7 @@ static void mcast_leave_all(struct pane_dev *dev, struct pane_mcg *g)
 	for (i = 0; ndev && i < g->num_joined; i++) {
 		joined = __dev_get_by_index(dev_net(ndev), g->joined[i]);
 		if (joined)
-			mcast_leave(joined, &g->gid);
+			mcast_set(joined, &g->gid, false);
 	}
 	rtnl_unlock();
 }

@@ -16,10 +16,10 @@
 struct ib_pd;
 struct pane_qp;
 
-/* Why an access was refused, in the order of the checks (A2 to A6) */
 /* Instead of a length: wherever the key begins and ends */
 #define PANE_WHOLE	U64_MAX
 
+/* Why an access was refused, in the order of the checks (A2 to A6) */
 enum pane_access {
 	PANE_ACCESS_OK,
 	PANE_ACCESS_KEY,	/* opens nothing */

@@ -51,10 +51,7 @@
 #define PANE_MAX_FRMR_PAGES	1024
 #define PANE_MAX_MSG		0x80000000U
 #define PANE_GID_TBL_LEN	1024
-/*
- * Where the core has these operations. Nothing here is persistent memory, and
- * there is no bit that says so of one region.
- */
+/* Where the core has these operations. Persistence is not promised. */
 #define PANE_FLUSH_CAPS		(IB_DEVICE_FLUSH_GLOBAL | \
 				 IB_DEVICE_ATOMIC_WRITE)
 /* longest time from a request's arrival to its response; 4.096 us << n */

@@ -23,8 +23,9 @@ void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome)
 				 (qp->resp.msn & PANE_AETH_MSN));
 }
 
-static bool resp_send_aeth_as(struct pane_qp *qp, enum pane_wire_op op,
-			      u8 syndrome, u32 psn)
+/* @orig is for ATOMIC_ACK */
+static void resp_send(struct pane_qp *qp, enum pane_wire_op op, u8 syndrome,
+		      u32 psn, u64 orig)
 {
 	struct pane_bth_fields bth = {
 		.dqpn = qp->attr.dest_qp_num,
@@ -35,23 +36,21 @@ static bool resp_send_aeth_as(struct pane_qp *qp, enum pane_wire_op op,
 	/* without memory the peer asks again */
 	if (!pane_tx_begin(qp, pane_qp_av(qp), qp->transport | op, 0, &bth,
 			   &f))
-		return false;
+		return;
 	pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH), syndrome);
+	if (pane_op_has(f.op, PANE_HDR_ATOMIC_ACK)) {
+		struct pane_atomic_ack_eth *eth =
+			pane_tx_hdr(&f, PANE_HDR_ATOMIC_ACK);
+
+		eth->orig = cpu_to_be64(orig);
+	}
 	pane_tx_headers_done(&f);
 	pane_tx_end(qp, &f);
-	return true;
 }
 
 static void resp_send_aeth(struct pane_qp *qp, u8 syndrome, u32 psn)
 {
-	resp_send_aeth_as(qp, PANE_OP_ACK, syndrome, psn);
-}
-
-/* FLUSH or ATOMIC WRITE has been executed */
-bool pane_resp_send_done(struct pane_qp *qp, u32 psn)
-{
-	return resp_send_aeth_as(qp, PANE_OP_READ_RESP_ONLY,
-				 PANE_AETH_ACK_UNLIMITED, psn);
+	resp_send(qp, PANE_OP_ACK, syndrome, psn, 0);
 }
 
 /* Send the ACK that was asked for since the last one: it covers all */
@@ -66,25 +65,16 @@ void pane_resp_send_due_ack(struct pane_qp *qp)
 		       pane_psn_add(qp->resp.epsn, -1));
 }
 
-bool pane_resp_send_atomic_ack(struct pane_qp *qp, u32 psn, u64 orig)
+/**
+ * pane_resp_answer - tell what came of an atomic, ATOMIC WRITE or FLUSH
+ * @qp: the QP
+ * @res: what was kept of it; duplicates are answered from there, too
+ */
+void pane_resp_answer(struct pane_qp *qp, const struct pane_res *res)
 {
-	struct pane_bth_fields bth = {
-		.dqpn = qp->attr.dest_qp_num,
-		.psn = psn,
-	};
-	struct pane_atomic_ack_eth *eth;
-	struct pane_frame f;
-
-	if (!pane_tx_begin(qp, pane_qp_av(qp),
-			   qp->transport | PANE_OP_ATOMIC_ACK, 0, &bth, &f))
-		return false;
-	pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH),
-			    PANE_AETH_ACK_UNLIMITED);
-	eth = pane_tx_hdr(&f, PANE_HDR_ATOMIC_ACK);
-	eth->orig = cpu_to_be64(orig);
-	pane_tx_headers_done(&f);
-	pane_tx_end(qp, &f);
-	return true;
+	resp_send(qp, res->kind == PANE_KIND_ATOMIC ? PANE_OP_ATOMIC_ACK :
+						      PANE_OP_READ_RESP_ONLY,
+		  PANE_AETH_ACK_UNLIMITED, res->first_psn, res->orig);
 }
 
 /**
@@ -142,10 +132,7 @@ static void resp_answer_again(struct pane_qp *qp, const struct pane_pkt *p)
 		res = pane_resp_res(&qp->resp, i);
 		if (res->kind != p->op->kind || res->first_psn != p->psn)
 			continue;
-		if (res->kind == PANE_KIND_ATOMIC)
-			pane_resp_send_atomic_ack(qp, p->psn, res->orig);
-		else
-			pane_resp_send_done(qp, p->psn);
+		pane_resp_answer(qp, res);
 		return;
 	}
 }

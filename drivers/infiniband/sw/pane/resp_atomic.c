@@ -9,14 +9,22 @@
 #include "resp.h"
 #include "rx.h"
 
-/* ---- atomics --------------------------------------------------------- */
-
-static void resp_save_atomic(struct pane_qp *qp, u64 orig)
+/* It is executed: kept for duplicates, and answered */
+static enum pane_resp_result resp_done(struct pane_qp *qp, u8 kind, u64 orig)
 {
-	struct pane_res *res = pane_resp_new_res(qp, PANE_KIND_ATOMIC, 1);
+	struct pane_resp *r = &qp->resp;
+	struct pane_res *res;
 
+	r->msn++;
+	res = pane_resp_new_res(qp, kind, 1);
 	res->orig = orig;
+	r->ack_due = false;	/* the answer covers what is before it */
+	pane_resp_answer(qp, res);
+	r->epsn = pane_psn_add(r->epsn, 1);
+	return PANE_RESP_DONE;
 }
+
+/* ---- atomics --------------------------------------------------------- */
 
 /* Do it. The word is what @g, held, opens. */
 static u64 resp_atomic_op(const struct pane_pkt *p, atomic64_t *word)
@@ -39,14 +47,13 @@ enum pane_resp_result pane_resp_atomic(struct pane_qp *qp,
 {
 	const struct pane_atomic_eth *eth = pane_pkt_hdr(p, PANE_HDR_ATOMIC);
 	u64 va = be64_to_cpu(eth->va);
-	struct pane_resp *r = &qp->resp;
 	const struct pane_grant *g;
 	struct pane_keyref ref;
 	atomic64_t *word;
-	u64 orig;
+	u64 orig = 0;
 
 	if (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC) ||
-	    !r->res_size)
+	    !qp->resp.res_size)
 		return PANE_RESP_INV_REQ;	/* A4b */
 	if (va & (sizeof(u64) - 1))
 		return PANE_RESP_INV_REQ;	/* A7 */
@@ -58,31 +65,11 @@ enum pane_resp_result pane_resp_atomic(struct pane_qp *qp,
 	if (word)
 		orig = resp_atomic_op(p, word);
 	pane_grant_drop();
-	if (!word)
-		return PANE_RESP_INV_REQ;
-
-	r->msn++;
-	resp_save_atomic(qp, orig);
-	r->ack_due = false;	/* the answer covers what is before it */
-	pane_resp_send_atomic_ack(qp, r->epsn, orig);
-	r->epsn = pane_psn_add(r->epsn, 1);
-	return PANE_RESP_DONE;
+	return word ? resp_done(qp, PANE_KIND_ATOMIC, orig) :
+		      PANE_RESP_INV_REQ;
 }
 
 /* ---- ATOMIC WRITE and FLUSH ------------------------------------------ */
-
-/* It is done: kept for duplicates, and answered like a READ of nothing */
-static enum pane_resp_result resp_done(struct pane_qp *qp, u8 kind)
-{
-	struct pane_resp *r = &qp->resp;
-
-	r->msn++;
-	pane_resp_new_res(qp, kind, 1);
-	r->ack_due = false;	/* the answer covers what is before it */
-	pane_resp_send_done(qp, r->epsn);
-	r->epsn = pane_psn_add(r->epsn, 1);
-	return PANE_RESP_DONE;
-}
 
 /**
  * pane_resp_atomic_write - execute ATOMIC WRITE
@@ -116,7 +103,7 @@ enum pane_resp_result pane_resp_atomic_write(struct pane_qp *qp,
 	if (word)
 		atomic64_set_release(word, value);
 	pane_grant_drop();
-	return word ? resp_done(qp, PANE_KIND_ATOMIC_WRITE) :
+	return word ? resp_done(qp, PANE_KIND_ATOMIC_WRITE, 0) :
 		      PANE_RESP_INV_REQ;
 }
 
@@ -160,5 +147,5 @@ enum pane_resp_result pane_resp_flush_memory(struct pane_qp *qp,
 	pane_grant_drop();
 	/* what the packets before wrote comes before the answer */
 	smp_mb();
-	return resp_done(qp, PANE_KIND_FLUSH);
+	return resp_done(qp, PANE_KIND_FLUSH, 0);
 }

@@ -219,9 +219,9 @@ static bool rx_datagram_addresses_ok(const struct pane_qp *qp,
 {
 	struct in6_addr saddr, daddr;
 
-	pane_rx_gids(p->skb, &saddr, &daddr);
 	if (pkt_dqpn(p) == PANE_QPN_MULTICAST)
 		return true;
+	pane_rx_gids(p->skb, &saddr, &daddr);
 	return !rdma_is_multicast_addr(&daddr) &&
 	       pane_netdev_accepts(qp->dev, p->skb, &daddr);
 }
