@@ -186,8 +186,12 @@ static int pane_resize_srq(struct pane_srq *srq, uint32_t max_wr)
 
 	pane_lock(&srq->q.lock);
 	ret = pane_ask_for_size(srq, max_wr, &resp);
-	if (!ret)
+	if (!ret) {
 		ret = pane_move_srq(srq, &resp);
+		/* the kernel does not look at the old ring any more */
+		if (ret)
+			srq->q.count = 0;
+	}
 	pane_unlock(&srq->q.lock);
 	return ret;
 }

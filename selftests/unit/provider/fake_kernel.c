@@ -349,7 +349,7 @@ static int resize_srq(uint32_t count, struct pane_resize_srq_resp *resp)
 	*resp = (struct pane_resize_srq_resp) {
 		.rq_offset = sizeof(struct pane_srq_ctl),
 		.rq_stride = RQ_STRIDE,
-		.rq_count = count,
+		.rq_count = count + kernel_srq.lies,
 		.ring_size = sizeof(struct pane_srq_ctl) + RQ_STRIDE * count,
 	};
 	resp->ring_offset = take(resp->ring_size);

@@ -72,11 +72,13 @@ struct kernel_doorbell {
  * @ctl: head of the mapping
  * @rq: ring
  * @count: its slots
+ * @lies: say that a resized ring has another number of slots
  */
 struct kernel_srq {
 	struct pane_srq_ctl *ctl;
 	uint8_t *rq;
 	uint32_t count;
+	bool lies;
 };
 
 extern struct kernel_qp kernel_qp;

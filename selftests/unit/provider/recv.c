@@ -171,5 +171,11 @@ void test_srq_resize(void)
 	CHECK_EQ(pane_post_srq_recv(srq, &wr, &bad), ENOMEM);
 	kernel_srq.ctl->cons++;
 	CHECK(!pane_post_srq_recv(srq, &wr, &bad));
+	/* what was posted to the old ring would never be taken */
+	kernel_srq.ctl->cons++;
+	kernel_srq.lies = true;
+	CHECK_EQ(resize(srq, 4), EPROTO);
+	kernel_srq.lies = false;
+	CHECK_EQ(pane_post_srq_recv(srq, &wr, &bad), ENOMEM);
 	CHECK(!pane_destroy_srq(srq));
 }
