@@ -73,10 +73,10 @@ addresses_up()
 	add_address "$NS_B" "$AT_B" "$IP4_B/24" "$IP6_B/64"
 }
 
-# link_local NAMESPACE INTERFACE
+# link_local NAMESPACE INTERFACE: not before neighbours are told of it
 link_local()
 {
-	ip -n "$1" -6 -o addr show dev "$2" scope link |
+	ip -n "$1" -6 -o addr show dev "$2" scope link -tentative |
 		awk '{ sub("/.*", "", $4); print $4; exit }'
 }
 
