@@ -479,6 +479,21 @@ congestion_not_told()
 	return "$status"
 }
 
+# A queue on the way that takes all it gets, and gives it slowly, with losses:
+# what is asked for again comes behind what is in there.
+long_queue()
+{
+	local status=0
+
+	modprobe -q sch_netem || skip "no netem in this kernel" || return
+	family "$1" || return
+	tc -n "$NS_B" qdisc add dev "$IF_B" root \
+		netem limit 200000 rate 400mbit loss 0.05 || return
+	perf ib_read_bw -m 4096 -s 67108864 -u 14 || status=1
+	tc -n "$NS_B" qdisc del dev "$IF_B" root
+	return "$status"
+}
+
 # ---- firewall ----------------------------------------------------------
 
 # rules NAMESPACE: from standard input; kernels may lack what they are made of
@@ -826,6 +841,7 @@ on_the_link()
 	  congestion_told v4
 	* congestion_told v6
 	* congestion_not_told
+	* long_queue v4
 	  blocked v4 $NS_B input drop
 	* blocked v6 $NS_B input drop
 	* blocked v4 $NS_A output drop

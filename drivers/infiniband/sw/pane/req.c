@@ -233,12 +233,21 @@ static void req_fill_atomic(struct pane_frame *f, const struct pane_swqe *w)
 	eth->compare = cpu_to_be64(swap ? w->rdma.compare_add : 0);
 }
 
-/* Packets that the next packet stands for: many if it is a READ request */
+/*
+ * Packets that the next packet stands for: many if it is a READ request. What
+ * was asked for before is asked for again by itself: who has answered it knows
+ * nothing of what is behind.
+ */
 static u32 req_span(const struct pane_qp *qp, const struct pane_swqe *w)
 {
+	const struct pane_sq *sq = &qp->sq;
+	u32 span = min_t(u32, w->num_pkts - sq->cur_pkt, PANE_REQ_READ_MAX);
+	s32 again;
+
 	if (pane_wr_info(w)->class != PANE_WRC_READ)
 		return 1;
-	return min_t(u32, w->num_pkts - qp->sq.cur_pkt, PANE_REQ_READ_MAX);
+	again = pane_psn_diff(sq->sent, pane_psn_add(w->first_psn, sq->cur_pkt));
+	return again > 0 ? min_t(u32, span, again) : span;
 }
 
 /*
@@ -492,7 +501,7 @@ static bool req_blocked(const struct pane_qp *qp, const struct pane_swqe *w)
 		return true;
 	if (!pane_qp_is_reliable(qp))
 		return false;
-	/* the rest of a very long READ, when its first part has come */
+	/* the rest of a long READ, when its first part has come */
 	if (w->in_flight && next != sq->una)
 		return true;
 	return pane_psn_diff(next, sq->una) >= PANE_REQ_WINDOW;

@@ -19,10 +19,12 @@
 #define PANE_REQ_WINDOW	256
 
 /*
- * Most packets a READ request asks for. A longer READ is several requests, so
- * that what is outstanding is always less than half the PSN space.
+ * Most packets a READ request asks for. A longer READ is several requests, each
+ * sent when the one before is answered: who answers has no means to slow down,
+ * and all of it in a queue on the way would be in front of what is asked for
+ * again after a loss.
  */
-#define PANE_REQ_READ_MAX	(PANE_PSN_HALF / 4)
+#define PANE_REQ_READ_MAX	PANE_REQ_WINDOW
 
 void pane_req_kick(struct pane_qp *qp);
 void pane_req_retire(struct pane_qp *qp);
