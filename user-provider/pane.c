@@ -116,6 +116,7 @@ static void pane_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops pane_context_ops = {
+	.advise_mr = ibv_cmd_advise_mr,
 	.alloc_mw = pane_alloc_mw,
 	.alloc_parent_domain = pane_alloc_parent_domain,
 	.alloc_pd = pane_alloc_pd,

@@ -157,17 +157,44 @@ static struct pane_swqe *ack_match(struct pane_qp *qp, const struct pane_pkt *p,
 }
 
 /* Put the data of a READ response where it belongs */
-static bool ack_place(struct pane_qp *qp, struct pane_swqe *w,
-		      const struct pane_pkt *p, u32 off)
+static enum pane_mem ack_place(struct pane_qp *qp, struct pane_swqe *w,
+			       const struct pane_pkt *p, u32 off)
 {
 	struct pane_sq *sq = &qp->sq;
 
 	if (sq->resp_psn != p->psn) {
-		pane_sgl_init(&sq->resp_sgl, qp->pd, w->sge, w->num_sge);
+		pane_swqe_sgl(&sq->resp_sgl, qp, w);
 		pane_sgl_seek(&sq->resp_sgl, off);
 	}
 	sq->resp_psn = pane_psn_add(p->psn, 1);
 	return pane_sgl_scatter(qp, &sq->resp_sgl, p->skb, p->off, p->len);
+}
+
+/**
+ * pane_ack_no_place - the oldest request has no place for its answer
+ * @qp: the QP, entered; goes to the error state
+ */
+void pane_ack_no_place(struct pane_qp *qp)
+{
+	struct pane_swqe *w = ack_head(qp);
+
+	if (!w)
+		return;
+	pane_count(qp->dev, local_prot_err);
+	w->vendor_err = PANE_VERR_LKEY;
+	pane_ack_fail(qp, IB_WC_LOC_PROT_ERR);
+}
+
+/* Was the answer's data put where it belongs? */
+static bool ack_placed(struct pane_qp *qp, u32 psn, enum pane_mem result)
+{
+	if (unlikely(result == PANE_MEM_ABSENT)) {
+		qp->sq.resp_psn = PANE_PSN_NONE;
+		pane_rexmit_absent(qp, psn);
+	} else if (result) {
+		pane_ack_no_place(qp);
+	}
+	return !result;
 }
 
 /* What answers FLUSH and ATOMIC WRITE: that they are done */
@@ -211,12 +238,8 @@ static void ack_read_data(struct pane_qp *qp, struct pane_swqe *w,
 		pane_ack_fail(qp, IB_WC_BAD_RESP_ERR);
 		return;
 	}
-	if (!ack_place(qp, w, p, off)) {
-		pane_count(qp->dev, local_prot_err);
-		w->vendor_err = PANE_VERR_LKEY;
-		pane_ack_fail(qp, IB_WC_LOC_PROT_ERR);
+	if (!ack_placed(qp, p->psn, ack_place(qp, w, p, off)))
 		return;
-	}
 	ack_progress(qp, pane_psn_add(p->psn, 1));
 	if (pkt == w->num_pkts - 1) {
 		qp->sq.resp_psn = PANE_PSN_NONE;
@@ -248,13 +271,10 @@ static void ack_atomic(struct pane_qp *qp, const struct pane_pkt *p)
 
 	if (!w)
 		return;
-	pane_sgl_init(&sgl, qp->pd, w->sge, w->num_sge);
-	if (!pane_sgl_put(qp, &sgl, &orig, sizeof(orig))) {
-		pane_count(qp->dev, local_prot_err);
-		w->vendor_err = PANE_VERR_LKEY;
-		pane_ack_fail(qp, IB_WC_LOC_PROT_ERR);
+	pane_swqe_sgl(&sgl, qp, w);
+	if (!ack_placed(qp, p->psn,
+			pane_sgl_put(qp, &sgl, &orig, sizeof(orig))))
 		return;
-	}
 	ack_progress(qp, pane_psn_add(p->psn, 1));
 	pane_req_finish(qp, w, IB_WC_SUCCESS);
 }

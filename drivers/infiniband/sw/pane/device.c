@@ -14,6 +14,7 @@
 #include "mr.h"
 #include "mw.h"
 #include "netdev.h"
+#include "odp.h"
 #include "pane.h"
 #include "qp.h"
 #include "srq.h"
@@ -81,6 +82,7 @@ static int pane_query_device(struct ib_device *ibdev,
 	attr->max_fast_reg_page_list_len = PANE_MAX_FRMR_PAGES;
 	attr->max_pkeys = 1;
 	attr->local_ca_ack_delay = PANE_ACK_DELAY;
+	pane_odp_set_caps(attr);
 	return 0;
 }
 
@@ -303,6 +305,7 @@ static const struct ib_device_ops pane_device_ops = {
 	.driver_id = (enum rdma_driver_id)RDMA_DRIVER_PANE,
 	.uverbs_abi_ver = PANE_ABI_VERSION,
 
+	.advise_mr = pane_advise_mr,
 	.alloc_hw_port_stats = pane_alloc_hw_port_stats,
 	.alloc_mr = pane_alloc_mr,
 	.alloc_mw = pane_alloc_mw,

@@ -33,6 +33,30 @@ static void grant_quiesce(const struct pane_grant *g)
 }
 
 /**
+ * pane_grant_sync - wait for all accesses that are going on
+ *
+ * Those that begin meanwhile see what the caller wrote before.
+ *
+ * Context: any but hard interrupts; must not hold a grant.
+ */
+void pane_grant_sync(void)
+{
+	const struct pane_grant *g;
+	int cpu;
+
+	/* pairs with pane_grant_hold() */
+	smp_mb();
+	for_each_possible_cpu(cpu) {
+		/* pairs with the release in pane_grant_drop() */
+		g = smp_load_acquire(per_cpu_ptr(&pane_grant_held, cpu));
+		/* likewise; after an end the same grant may be held again */
+		while (g && smp_load_acquire(per_cpu_ptr(&pane_grant_held,
+							 cpu)) == g)
+			cpu_relax();
+	}
+}
+
+/**
  * pane_grant_replace - publish a grant, or take one away
  * @slot: where
  * @g: the new grant, or NULL

@@ -11,9 +11,9 @@
  * it. When that is done not one more byte moves under the grant, and its
  * memory is free.
  *
- * A holder runs with bottom halves disabled, takes no lock and calls nothing
- * that could wait, so the wait is for one packet's copy at the most; it spins
- * and is legal in softirq.
+ * A holder runs with bottom halves disabled, takes no lock that somebody holds
+ * who waits for holders, and calls nothing that could wait, so the wait is for
+ * one packet's copy at the most; it spins and is legal in softirq.
  */
 #ifndef PANE_GRANT_H
 #define PANE_GRANT_H
@@ -98,6 +98,7 @@ static inline void pane_grant_drop(void)
 
 struct pane_grant *pane_grant_alloc(gfp_t gfp);
 void pane_grant_free(struct pane_grant *g);
+void pane_grant_sync(void);
 void pane_grant_replace(struct pane_slot *slot, struct pane_grant *g);
 int pane_grant_cache_init(void);
 void pane_grant_cache_exit(void);

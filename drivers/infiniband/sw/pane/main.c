@@ -9,6 +9,7 @@
 #include "grant.h"
 #include "netdev.h"
 #include "num.h"
+#include "odp.h"
 #include "pane.h"
 #include "rx.h"
 #include "sock.h"
@@ -29,9 +30,12 @@ static int __init pane_init(void)
 	pane_wq = alloc_workqueue("pane", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!pane_wq)
 		return -ENOMEM;
-	err = pane_grant_cache_init();
+	err = pane_odp_init();
 	if (err)
 		goto err_wq;
+	err = pane_grant_cache_init();
+	if (err)
+		goto err_odp;
 	err = pane_num_init();
 	if (err)
 		goto err_cache;
@@ -57,6 +61,8 @@ err_num:
 	pane_num_exit();
 err_cache:
 	pane_grant_cache_exit();
+err_odp:
+	pane_odp_exit();
 err_wq:
 	destroy_workqueue(pane_wq);
 	return err;
@@ -75,6 +81,7 @@ static void __exit pane_exit(void)
 	rcu_barrier();
 	pane_num_exit();
 	pane_grant_cache_exit();
+	pane_odp_exit();
 	destroy_workqueue(pane_wq);
 }
 

@@ -70,53 +70,73 @@ void pane_sgl_seek(struct pane_sgl *sgl, u32 pos)
 /* One contiguous piece of memory, and what is to be done with it */
 typedef void (*sgl_fn)(void *ctx, void *mem, u32 len);
 
-/* Walk @len bytes of one element, the region being held */
-static __always_inline void sge_walk(const struct pane_grant *g, u64 addr,
-				     u32 len, sgl_fn fn, void *ctx)
+/*
+ * Walk @len bytes of one element, the region being held; @ahead more of them
+ * will follow. Absent pages end the walk, which begins from the start then.
+ */
+static __always_inline enum pane_mem
+sge_walk(struct pane_qp *qp, const struct pane_grant *g, u64 addr, u32 len,
+	 u32 ahead, bool write, sgl_fn fn, void *ctx)
 {
 	u64 off = g ? addr - g->addr + g->offset : 0;
 
 	while (len) {
 		u32 n = len;
-		void *mem = g ? pane_mr_ptr(g->mr, off, &n) :
+		void *mem = g ? pane_mr_ptr(g->mr, off, &n, write) :
 				(void *)(uintptr_t)addr;
 
+		if (unlikely(!mem))
+			return pane_odp_absent(g->mr->odp, qp, off,
+					       (u64)len + ahead, write);
 		fn(ctx, mem, n);
 		off += n;
 		len -= n;
 	}
+	return PANE_MEM_OK;
 }
 
 /*
- * Walk @len bytes from the place on, moving it. False when a key, range or
- * right is wrong or the list is too short.
+ * Walk @len bytes from the place on. It moves, but not if they are absent. They
+ * are refused when a key, range or right is wrong or the list is too short.
  */
-static __always_inline bool sgl_walk(struct pane_qp *qp, struct pane_sgl *sgl,
-				     u32 len, bool write, sgl_fn fn, void *ctx)
+static __always_inline enum pane_mem
+sgl_walk(struct pane_qp *qp, struct pane_sgl *sgl, u32 len, bool write,
+	 sgl_fn fn, void *ctx)
 {
+	u32 cur = sgl->cur, off = sgl->off;
+	enum pane_mem result;
+
 	while (len) {
 		const struct pane_grant *g = NULL;
 		const struct pane_sge *sge;
 		u32 n;
 
 		if (sgl->cur == sgl->num)
-			return false;
+			return PANE_MEM_REFUSED;
 		sge = &sgl->sge[sgl->cur];
 		n = min(len, sge->length - sgl->off);
 		if (n && !local_is_kernel(qp, sge->lkey)) {
 			g = local_hold(qp, sgl, write);
 			if (!g)
-				return false;
+				return PANE_MEM_REFUSED;
 		}
-		sge_walk(g, sge->addr + sgl->off, n, fn, ctx);
+		result = sge_walk(qp, g, sge->addr + sgl->off, n, sgl->whole ?
+				  sge->length - sgl->off - n : 0, write, fn,
+				  ctx);
 		if (g)
 			pane_grant_drop();
+		if (unlikely(result)) {
+			sgl->cur = cur;
+			sgl->off = off;
+			sgl->ref.slot = NULL;
+			return result;
+		}
 		sgl->off += n;
 		len -= n;
 		if (sgl->off == sge->length)
 			sgl_next(sgl);
 	}
-	return true;
+	return PANE_MEM_OK;
 }
 
 struct gather {
@@ -144,10 +164,10 @@ static void gather_fn(void *ctx, void *mem, u32 len)
  * @crc: ICRC so far, carried on over the bytes; or NULL
  *
  * Context: bottom halves disabled.
- * Return: false when a key, range or right is wrong
+ * Return: enum pane_mem
  */
-bool pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl, u8 *dst,
-		     u32 len, u32 *crc)
+enum pane_mem pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl,
+			      u8 *dst, u32 len, u32 *crc)
 {
 	struct gather t = { .dst = dst, .crc = crc };
 
@@ -177,10 +197,10 @@ static void scatter_fn(void *ctx, void *mem, u32 len)
  * @len: bytes
  *
  * Context: bottom halves disabled.
- * Return: false when a key, range or right is wrong or the list too short
+ * Return: enum pane_mem
  */
-bool pane_sgl_scatter(struct pane_qp *qp, struct pane_sgl *sgl,
-		      const struct sk_buff *skb, u32 off, u32 len)
+enum pane_mem pane_sgl_scatter(struct pane_qp *qp, struct pane_sgl *sgl,
+			       const struct sk_buff *skb, u32 off, u32 len)
 {
 	struct scatter t = { .skb = skb, .off = off };
 
@@ -196,8 +216,8 @@ static void put_fn(void *ctx, void *mem, u32 len)
 }
 
 /* Copy @len bytes from @src into a list; as pane_sgl_scatter() */
-bool pane_sgl_put(struct pane_qp *qp, struct pane_sgl *sgl, const void *src,
-		  u32 len)
+enum pane_mem pane_sgl_put(struct pane_qp *qp, struct pane_sgl *sgl,
+			   const void *src, u32 len)
 {
 	return sgl_walk(qp, sgl, len, true, put_fn, &src);
 }
@@ -294,39 +314,51 @@ const struct pane_grant *pane_keyref_hold(const struct pane_keyref *ref)
 	return NULL;
 }
 
-/* Copy from a packet; range and rights were checked, @g is held */
-void pane_remote_write(const struct pane_grant *g, u64 va,
-		       const struct sk_buff *skb, u32 off, u32 len)
+/*
+ * Copy @len of the @left bytes of a message from a packet; range and rights
+ * were checked, @g is held
+ */
+enum pane_mem pane_remote_write(struct pane_qp *qp, const struct pane_grant *g,
+				u64 va, u32 left, const struct sk_buff *skb,
+				u32 off, u32 len)
 {
 	struct scatter t = { .skb = skb, .off = off };
 
-	sge_walk(g, va, len, scatter_fn, &t);
+	return sge_walk(qp, g, va, len, left - len, true, scatter_fn, &t);
 }
 
-/* Copy into a packet; range and rights were checked, @g is held, @crc as above */
-void pane_remote_read(const struct pane_grant *g, u64 va, u8 *dst, u32 len,
-		      u32 *crc)
+/* Copy into a packet; likewise, and @crc as above */
+enum pane_mem pane_remote_read(struct pane_qp *qp, const struct pane_grant *g,
+			       u64 va, u32 left, u8 *dst, u32 len, u32 *crc)
 {
 	struct gather t = { .dst = dst, .crc = crc };
 
-	sge_walk(g, va, len, gather_fn, &t);
+	return sge_walk(qp, g, va, len, left - len, false, gather_fn, &t);
 }
 
 /**
  * pane_remote_atomic - the word an atomic operation acts on
+ * @qp: who asks
  * @g: held grant, range and rights checked for 8 bytes
  * @va: its address in the request
+ * @word: set to the word, or to NULL if it is not aligned: in a zero-based
+ *        window an aligned address can name an unaligned word
  *
  * The operation is then the CPU's own, so it is atomic towards programs as
  * well (IB_ATOMIC_GLOB).
  *
- * Return: the word, or NULL if it is not aligned: in a zero-based window an
- * aligned address can name an unaligned word
+ * Return: enum pane_mem
  */
-atomic64_t *pane_remote_atomic(const struct pane_grant *g, u64 va)
+enum pane_mem pane_remote_atomic(struct pane_qp *qp,
+				 const struct pane_grant *g, u64 va,
+				 atomic64_t **word)
 {
+	u64 off = va - g->addr + g->offset;
 	u32 n = sizeof(u64);
-	void *word = pane_mr_ptr(g->mr, va - g->addr + g->offset, &n);
+	void *mem = pane_mr_ptr(g->mr, off, &n, true);
 
-	return IS_ALIGNED((uintptr_t)word, sizeof(u64)) ? word : NULL;
+	if (!mem)
+		return pane_odp_absent(g->mr->odp, qp, off, sizeof(u64), true);
+	*word = IS_ALIGNED((uintptr_t)mem, sizeof(u64)) ? mem : NULL;
+	return PANE_MEM_OK;
 }

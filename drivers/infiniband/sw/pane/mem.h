@@ -16,6 +16,13 @@
 struct ib_pd;
 struct pane_qp;
 
+/* What became of an access that the rules allow, or do not */
+enum pane_mem {
+	PANE_MEM_OK,
+	PANE_MEM_REFUSED,	/* a key, range or right is wrong */
+	PANE_MEM_ABSENT,	/* the pages are being brought: wait, try again */
+};
+
 /* Instead of a length: wherever the key begins and ends */
 #define PANE_WHOLE	U64_MAX
 
@@ -52,6 +59,7 @@ struct pane_keyref {
  * @num: how many
  * @cur: element the place is in
  * @off: bytes of that element before the place
+ * @whole: all of its bytes will be used, so they are brought in advance
  * @ref: the region that element was last found in
  */
 struct pane_sgl {
@@ -60,6 +68,7 @@ struct pane_sgl {
 	u32 num;
 	u32 cur;
 	u32 off;
+	bool whole;
 	struct pane_keyref ref;
 };
 
@@ -71,26 +80,30 @@ static inline void pane_sgl_init(struct pane_sgl *sgl, struct ib_pd *pd,
 	sgl->num = num;
 	sgl->cur = 0;
 	sgl->off = 0;
+	sgl->whole = false;
 	sgl->ref.slot = NULL;
 }
 
 void pane_sgl_seek(struct pane_sgl *sgl, u32 pos);
-bool pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl, u8 *dst,
-		     u32 len, u32 *crc);
-bool pane_sgl_scatter(struct pane_qp *qp, struct pane_sgl *sgl,
-		      const struct sk_buff *skb, u32 off, u32 len);
-bool pane_sgl_put(struct pane_qp *qp, struct pane_sgl *sgl, const void *src,
-		  u32 len);
+enum pane_mem pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl,
+			      u8 *dst, u32 len, u32 *crc);
+enum pane_mem pane_sgl_scatter(struct pane_qp *qp, struct pane_sgl *sgl,
+			       const struct sk_buff *skb, u32 off, u32 len);
+enum pane_mem pane_sgl_put(struct pane_qp *qp, struct pane_sgl *sgl,
+			   const void *src, u32 len);
 
 const struct pane_grant *pane_remote_hold(struct pane_qp *qp,
 					  struct pane_keyref *ref, u32 rkey,
 					  int access, u64 va, u64 len,
 					  enum pane_access *why);
 const struct pane_grant *pane_keyref_hold(const struct pane_keyref *ref);
-void pane_remote_write(const struct pane_grant *g, u64 va,
-		       const struct sk_buff *skb, u32 off, u32 len);
-void pane_remote_read(const struct pane_grant *g, u64 va, u8 *dst, u32 len,
-		      u32 *crc);
-atomic64_t *pane_remote_atomic(const struct pane_grant *g, u64 va);
+enum pane_mem pane_remote_write(struct pane_qp *qp, const struct pane_grant *g,
+				u64 va, u32 left, const struct sk_buff *skb,
+				u32 off, u32 len);
+enum pane_mem pane_remote_read(struct pane_qp *qp, const struct pane_grant *g,
+			       u64 va, u32 left, u8 *dst, u32 len, u32 *crc);
+enum pane_mem pane_remote_atomic(struct pane_qp *qp,
+				 const struct pane_grant *g, u64 va,
+				 atomic64_t **word);
 
 #endif /* PANE_MEM_H */

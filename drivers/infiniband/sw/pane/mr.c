@@ -6,6 +6,7 @@
 
 #include "grant.h"
 #include "mr.h"
+#include "odp.h"
 #include "pane.h"
 #include "qp.h"
 
@@ -63,6 +64,8 @@ static void mr_destroy(struct pane_dev *dev, struct pane_mr *mr)
 	kvfree(mr->pages);
 	if (mr->umem)
 		ib_umem_release(mr->umem);
+	if (mr->odp)
+		pane_odp_destroy(mr->odp);
 	kfree(mr);
 	atomic_dec(&dev->num_mr);
 }
@@ -71,7 +74,7 @@ static void mr_fill_grant(struct pane_grant *g, struct pane_mr *mr,
 			  struct ib_pd *pd, u32 key, int access)
 {
 	g->key = key;
-	g->access = access;
+	g->access = access & PANE_MR_ACCESS;
 	g->pd = to_pane_pd(pd);
 	g->mr = mr;
 }
@@ -147,6 +150,40 @@ static void mr_user_range(struct pane_grant *g, u64 start, u64 length, u64 iova,
 	g->offset = offset_in_page(start);
 }
 
+/* Pin the memory, or do not, as @access says */
+static int mr_open_user(struct pane_mr *mr, struct ib_device *ibdev, u64 start,
+			u64 length, int access)
+{
+	struct mr_pages p;
+	int err;
+
+	if (access & IB_ACCESS_ON_DEMAND) {
+		struct pane_odp *odp = pane_odp_create(start, length);
+
+		if (IS_ERR(odp))
+			return PTR_ERR(odp);
+		mr->kind = PANE_MR_ODP;
+		mr->odp = odp;
+		return 0;
+	}
+	err = mr_pin(ibdev, start, length, access, &p);
+	if (!err)
+		mr_use_pages(mr, &p);
+	return err;
+}
+
+/*
+ * Flags that are known here. Pages of any size will do, so that nothing follows
+ * from their being huge.
+ */
+static bool mr_user_access_ok(int access)
+{
+	if (IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING) &&
+	    (access & IB_ACCESS_ON_DEMAND))
+		access &= ~(IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB);
+	return !(access & ~PANE_MR_ACCESS);
+}
+
 /**
  * pane_reg_user_mr - ibv_reg_mr(), ibv_reg_mr_iova()
  * @ibpd: protection domain
@@ -157,6 +194,9 @@ static void mr_user_range(struct pane_grant *g, u64 start, u64 length, u64 iova,
  *          ones have no effect here
  * @dmah: not supported
  * @udata: none
+ *
+ * With IB_ACCESS_ON_DEMAND nothing is pinned, and the range may be all of the
+ * address space; a request that meets memory which is not there then fails.
  *
  * Return: the region, or an ERR_PTR: -EINVAL if the end has no address;
  * -EOPNOTSUPP for flags that are not known here; -ENOMEM over the limits
@@ -169,11 +209,10 @@ struct ib_mr *pane_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	struct pane_dev *dev = to_pane_dev(ibpd->device);
 	struct pane_grant *g;
 	struct pane_mr *mr;
-	struct mr_pages p;
 	int err;
 
 	access &= ~IB_ACCESS_OPTIONAL;
-	if (dmah || (access & ~PANE_MR_ACCESS))
+	if (dmah || !mr_user_access_ok(access))
 		return ERR_PTR(-EOPNOTSUPP);
 	if (iova + length < iova)
 		return ERR_PTR(-EINVAL);
@@ -184,28 +223,24 @@ struct ib_mr *pane_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	g = pane_grant_alloc(GFP_KERNEL);
 	if (!g)
 		return ERR_PTR(-ENOMEM);
-	err = mr_pin(&dev->ibdev, start, length, access, &p);
-	if (err)
-		goto err_grant;
 	mr = mr_create(dev, PANE_MR_USER);
 	if (IS_ERR(mr)) {
-		err = PTR_ERR(mr);
-		goto err_unpin;
+		pane_grant_free(g);
+		return ERR_CAST(mr);
+	}
+	err = mr_open_user(mr, &dev->ibdev, start, length, access);
+	if (err) {
+		mr_destroy(dev, mr);
+		pane_grant_free(g);
+		return ERR_PTR(err);
 	}
 
-	mr_use_pages(mr, &p);
 	mr->ibmr.iova = iova;
 	mr->ibmr.length = length;
 	mr_fill_grant(g, mr, ibpd, mr->ibmr.lkey, access);
 	mr_user_range(g, start, length, iova, access);
 	pane_grant_replace(pane_keytab_at(&dev->keys, mr->slotno), g);
 	return &mr->ibmr;
-
-err_unpin:
-	mr_unpin(&p);
-err_grant:
-	pane_grant_free(g);
-	return ERR_PTR(err);
 }
 
 /* The grant a region has now, for its owner, who alone changes it */

@@ -7,6 +7,8 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+#include "odp.h"
+
 struct ib_dmah;
 struct pane_dev;
 struct pane_qp;
@@ -19,6 +21,7 @@ struct pane_qp;
 
 enum pane_mr_kind {
 	PANE_MR_USER,
+	PANE_MR_ODP,
 	PANE_MR_DMA,
 	PANE_MR_FAST_REG,
 };
@@ -34,8 +37,9 @@ enum pane_mr_kind {
  * @num_pages: entries in use
  * @max_pages: entries there are
  * @pages: kernel addresses of the pages; NULL for all of kernel memory, where
- *         an offset is an address
+ *         an offset is an address, and with @odp
  * @umem: what pins user memory
+ * @odp: what finds the pages of a region that is not pinned
  * @binds: windows bound; negative while the region changes or goes away, and
  *         no window can be bound
  */
@@ -48,6 +52,7 @@ struct pane_mr {
 	u32 max_pages;
 	u64 *pages;
 	struct ib_umem *umem;
+	struct pane_odp *odp;
 	atomic_t binds;
 };
 
@@ -61,13 +66,18 @@ static inline struct pane_mr *to_pane_mr(struct ib_mr *ibmr)
  * @mr: the region
  * @offset: of the byte, from the start of its pages; inside the region
  * @len: bytes wanted; lowered to what is contiguous from there, at least 1
+ * @write: it will be written
+ *
+ * Return: NULL for a page that has to be waited for, see pane_odp_absent()
  */
-static inline void *pane_mr_ptr(const struct pane_mr *mr, u64 offset, u32 *len)
+static inline void *pane_mr_ptr(const struct pane_mr *mr, u64 offset, u32 *len,
+				bool write)
 {
 	u64 page_size, in_page;
 
 	if (!mr->pages)
-		return (void *)(uintptr_t)offset;
+		return mr->odp ? pane_odp_ptr(mr->odp, offset, len, write) :
+				 (void *)(uintptr_t)offset;
 
 	page_size = 1ULL << mr->page_shift;
 	in_page = offset & (page_size - 1);

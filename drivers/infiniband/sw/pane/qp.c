@@ -199,6 +199,30 @@ void pane_qp_forget(struct pane_qp *qp)
 		pane_cq_forget(qp->recv_cq, qp->qpn);
 }
 
+/**
+ * pane_qp_pages_came - go on with what waits for pages
+ * @qpn: of the QP, which may be gone
+ * @refused: if they cannot be had: the first one, which somebody waited for
+ *
+ * Context: process.
+ */
+void pane_qp_pages_came(u32 qpn, const struct pane_odp_page *refused)
+{
+	struct pane_qp *qp;
+
+	rcu_read_lock();
+	qp = pane_qp_find(qpn);
+	if (qp) {
+		pane_qp_enter(qp);
+		qp->refused = refused;
+		if (qp->state != PANE_QPS_DEAD)
+			pane_rexmit_pages_came(qp);
+		qp->refused = NULL;
+		pane_qp_leave(qp);
+	}
+	rcu_read_unlock();
+}
+
 /* An asynchronous event; handlers are called by the worker */
 void pane_qp_raise(struct pane_qp *qp, enum ib_event_type event)
 {

@@ -29,6 +29,7 @@
 #include "mem.h"
 #include "mw.h"
 #include "num.h"
+#include "odp.h"
 
 struct pane_cq;
 struct pane_mr;
@@ -117,6 +118,7 @@ enum pane_sq_wait {
 	PANE_SQ_RUN,		/* nothing */
 	PANE_SQ_WAIT_RNR,	/* the time the receiver asked for */
 	PANE_SQ_WAIT_TX,	/* room in a queue of the network stack */
+	PANE_SQ_WAIT_PAGES,	/* pages of an on-demand region */
 };
 
 /**
@@ -146,6 +148,7 @@ enum pane_sq_wait {
  * @sgl: place in the data of request @cur
  * @resp_sgl: place in the buffer of the READ that is being answered
  * @resp_psn: PSN of the response that belongs there; PANE_PSN_NONE for none
+ * @resp_page: page that was absent when a response came; no region for none
  */
 struct pane_sq {
 	void *wqes;
@@ -173,6 +176,7 @@ struct pane_sq {
 	struct pane_sgl sgl;
 	struct pane_sgl resp_sgl;
 	u32 resp_psn;
+	struct pane_odp_page resp_page;
 };
 
 /**
@@ -251,11 +255,12 @@ struct pane_reading {
  * @left: bytes of it to come
  * @length: bytes of all of it
  * @ack_due: an ACK was asked for, and is to be sent on leaving
+ * @absent: the first packet in @pend waits for pages of an on-demand region
  * @reading: READ that is being answered
  * @res: READs and atomics for duplicates, a ring
  * @res_size: its size
  * @res_next: entry to use next
- * @pend: packets that wait for @reading to end
+ * @pend: packets that wait for @reading to end, or for pages
  * @bad_keys: UC: wrong keys since @bad_since
  * @bad_since: jiffies
  */
@@ -276,6 +281,7 @@ struct pane_resp {
 	u32 left;
 	u32 length;
 	bool ack_due;
+	bool absent;
 	struct pane_reading reading;
 	struct pane_res *res;
 	u32 res_size;
@@ -332,6 +338,8 @@ struct pane_txq {
  *           the CPU that received is still sending an ACK
  * @established: IB_EVENT_COMM_EST was raised
  * @more: the requester stopped only to give others a turn
+ * @absent: page that was last asked for
+ * @refused: page that cannot be had, while the QP is told so
  * @cnp_sent: when the peer was last told of congestion, ktime_get_ns()
  * @notify: CQs whose handlers are to be called
  * @num_notify: how many
@@ -378,6 +386,8 @@ struct pane_qp {
 	struct pane_txq tx_resp;
 	bool established;
 	bool more;
+	struct pane_odp_page absent;
+	const struct pane_odp_page *refused;
 	u64 cnp_sent;
 	struct pane_cq *notify[PANE_QP_NOTIFY];
 	u32 num_notify;
@@ -417,6 +427,14 @@ static inline struct pane_av *pane_qp_av(const struct pane_qp *qp)
 static inline struct pane_swqe *pane_swqe(const struct pane_sq *sq, u32 index)
 {
 	return sq->wqes + (size_t)(index & sq->mask) * sq->stride;
+}
+
+/* The data of a send request, which all of it is used of */
+static inline void pane_swqe_sgl(struct pane_sgl *sgl, const struct pane_qp *qp,
+				 const struct pane_swqe *w)
+{
+	pane_sgl_init(sgl, qp->pd, w->sge, w->num_sge);
+	sgl->whole = true;
 }
 
 static inline bool pane_qp_is_datagram(const struct pane_qp *qp)
@@ -471,6 +489,7 @@ enum pane_cq_result pane_qp_post_wc(struct pane_qp *qp, struct pane_cq *cq,
 void pane_qp_complete(struct pane_qp *qp, struct pane_cq *cq,
 		      struct pane_wc *wc, bool solicited);
 void pane_qp_forget(struct pane_qp *qp);
+void pane_qp_pages_came(u32 qpn, const struct pane_odp_page *refused);
 void pane_qp_raise(struct pane_qp *qp, enum ib_event_type event);
 
 /* qp_state.c */

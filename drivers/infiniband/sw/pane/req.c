@@ -304,15 +304,15 @@ static void req_fill_headers(struct pane_qp *qp, struct pane_frame *f,
 	}
 }
 
-/* Copy the payload. False if a local key is wrong. */
-static bool req_fill_payload(struct pane_qp *qp, struct pane_frame *f,
-			     struct pane_swqe *w, u32 off)
+/* Copy the payload */
+static enum pane_mem req_fill_payload(struct pane_qp *qp, struct pane_frame *f,
+				      struct pane_swqe *w, u32 off)
 {
 	if (!f->len)
-		return true;
+		return PANE_MEM_OK;
 	if (w->flags & PANE_WR_INLINE) {
 		memcpy(f->payload, (u8 *)w->sge + off, f->len);
-		return true;
+		return PANE_MEM_OK;
 	}
 	return pane_sgl_gather(qp, &qp->sq.sgl, f->payload, f->len,
 			       pane_tx_copy_crc(f));
@@ -329,12 +329,14 @@ static u32 req_payload_len(const struct pane_qp *qp, const struct pane_swqe *w,
 
 /*
  * Build packet cur_pkt of request @w to @av and queue it.
- * Return: 0; -ENOMEM; -EFAULT for a wrong local key
+ * Return: 0; -ENOMEM; -EFAULT for a wrong local key; -EAGAIN for pages that
+ * have to be waited for
  */
 static int req_build(struct pane_qp *qp, struct pane_swqe *w,
 		     const struct pane_av *av, struct pane_bth_fields *bth)
 {
 	u32 pkt = qp->sq.cur_pkt;
+	enum pane_mem result;
 	struct pane_frame f;
 
 	if (!pane_tx_begin(qp, av, qp->transport | req_opcode(w, pkt),
@@ -342,8 +344,11 @@ static int req_build(struct pane_qp *qp, struct pane_swqe *w,
 		return -ENOMEM;
 	req_fill_headers(qp, &f, w, pkt);
 	pane_tx_headers_done(&f);
-	if (!req_fill_payload(qp, &f, w, pkt << qp->mtu_shift)) {
+	result = req_fill_payload(qp, &f, w, pkt << qp->mtu_shift);
+	if (unlikely(result)) {
 		pane_tx_abort(&f);
+		if (result == PANE_MEM_ABSENT)
+			return -EAGAIN;
 		pane_count(qp->dev, local_prot_err);
 		return -EFAULT;
 	}
@@ -377,7 +382,7 @@ static int req_send_connected(struct pane_qp *qp, struct pane_swqe *w)
 	int err;
 
 	if (!sq->cur_pkt)
-		pane_sgl_init(&sq->sgl, qp->pd, w->sge, w->num_sge);
+		pane_swqe_sgl(&sq->sgl, qp, w);
 	bth.ack_req = pane_qp_is_reliable(qp) &&
 		      (pane_wr_reads(w) || req_wants_ack(qp, bth.psn, last));
 	err = req_build(qp, w, pane_qp_av(qp), &bth);
@@ -435,7 +440,7 @@ static int req_send_datagram(struct pane_qp *qp, struct pane_swqe *w)
 		return 0;
 	}
 	if (req_datagram_route(qp, av, &dst)) {
-		pane_sgl_init(&qp->sq.sgl, qp->pd, w->sge, w->num_sge);
+		pane_swqe_sgl(&qp->sq.sgl, qp, w);
 		err = req_build(qp, w, av, &bth);
 		if (err) {
 			dst_release(dst);
@@ -536,6 +541,10 @@ static bool req_step(struct pane_qp *qp, struct pane_swqe *w)
 		err = req_send(qp, w);
 		if (err == -EFAULT) {
 			req_fail(w, IB_WC_LOC_PROT_ERR, PANE_VERR_LKEY);
+		} else if (err == -EAGAIN) {
+			pane_rexmit_pause(qp, PANE_SQ_WAIT_PAGES,
+					  PANE_ODP_WAIT);
+			return false;
 		} else if (err) {
 			pane_rexmit_pause(qp, PANE_SQ_WAIT_TX, 1);
 			return false;

@@ -43,5 +43,7 @@ void pane_rexmit_pause(struct pane_qp *qp, enum pane_sq_wait why,
 void pane_rexmit_timeout(struct timer_list *t);
 void pane_rexmit_wait_over(struct timer_list *t);
 void pane_rexmit_go_back(struct pane_qp *qp, u32 psn);
+void pane_rexmit_absent(struct pane_qp *qp, u32 psn);
+void pane_rexmit_pages_came(struct pane_qp *qp);
 
 #endif /* PANE_REQ_H */

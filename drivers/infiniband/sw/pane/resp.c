@@ -4,6 +4,7 @@
 #include "pane.h"
 #include "psn.h"
 #include "qp.h"
+#include "req.h"
 #include "resp.h"
 #include "rq.h"
 #include "rx.h"
@@ -189,6 +190,13 @@ static bool resp_has_answer(const struct pane_op_info *op)
 	       op->kind == PANE_KIND_FLUSH;
 }
 
+/* The packet that is being handled waits until its pages came */
+void pane_resp_absent(struct pane_qp *qp)
+{
+	qp->resp.absent = true;
+	pane_rexmit_wait(qp, PANE_ODP_WAIT);
+}
+
 /* The expected packet */
 static void resp_next(struct pane_qp *qp, const struct pane_pkt *p)
 {
@@ -205,7 +213,7 @@ static void resp_next(struct pane_qp *qp, const struct pane_pkt *p)
 			r->ack_due = true;
 	} else if (result == PANE_RESP_RNR) {
 		resp_rnr(qp, p->psn);
-	} else {
+	} else if (result != PANE_RESP_WAIT) {
 		pane_resp_fatal(qp, result, p->psn);
 	}
 }
@@ -254,7 +262,7 @@ static void resp_uc(struct pane_qp *qp, const struct pane_pkt *p)
 	if (resp_sequence_ok(r, p->op) &&
 	    pane_op_length_ok(p->op, p->len, pane_qp_mtu(qp)))
 		result = pane_resp_exec(qp, p);
-	if (result == PANE_RESP_DONE)
+	if (result == PANE_RESP_DONE || result == PANE_RESP_WAIT)
 		return;
 	pane_count(qp->dev, rx_uc_dropped);
 	resp_uc_abandon(qp);
@@ -288,6 +296,10 @@ static bool resp_find_srq(struct pane_qp *qp, const struct pane_pkt *p)
 
 static void resp_dispatch(struct pane_qp *qp, const struct pane_pkt *p)
 {
+	if (pane_qp_is_datagram(qp)) {
+		pane_resp_datagram_next(qp, p);
+		return;
+	}
 	if (!pane_qp_is_reliable(qp)) {
 		resp_uc(qp, p);
 		return;
@@ -310,11 +322,16 @@ static void resp_established(struct pane_qp *qp)
 	}
 }
 
-/*
- * Keep a packet until the READ before it is answered. A train is kept as often
- * as it has packets that wait; the copies share its data.
+/**
+ * pane_resp_keep - keep a packet for later
+ * @qp: the QP
+ * @p: the packet
+ *
+ * Until the READ before it is answered, or its pages or those of one before it
+ * came. A train is kept as often as it has packets that wait; the copies share
+ * its data.
  */
-static void resp_keep(struct pane_qp *qp, const struct pane_pkt *p)
+void pane_resp_keep(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	struct pane_resp *r = &qp->resp;
 	struct sk_buff *skb;
@@ -323,6 +340,9 @@ static void resp_keep(struct pane_qp *qp, const struct pane_pkt *p)
 	      skb_clone(p->skb, GFP_ATOMIC) : NULL;
 	if (!skb) {
 		pane_count(qp->dev, rx_backlog);
+		/* nothing else is there that waits */
+		if (skb_queue_empty(&r->pend))
+			r->absent = false;
 		return;
 	}
 	pane_pkt_save(p, skb);
@@ -355,15 +375,19 @@ void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p)
 		return;
 	}
 	resp_established(qp);
-	if (unlikely(resp_overtakes(qp, p)))
+	if (unlikely(resp_overtakes(qp, p))) {
 		resp_duplicate(qp, p);
-	else if (!r->reading.active && skb_queue_empty(&r->pend))
+		return;
+	}
+	if (!r->reading.active && skb_queue_empty(&r->pend)) {
 		resp_dispatch(qp, p);
-	else
-		resp_keep(qp, p);
+		if (likely(!r->absent))
+			return;
+	}
+	pane_resp_keep(qp, p);
 }
 
-/* Go on with a READ's answer and with what waits behind it */
+/* Go on with a READ's answer and with what waits behind it, or for pages */
 void pane_resp_continue(struct pane_qp *qp)
 {
 	struct pane_resp *r = &qp->resp;
@@ -377,11 +401,14 @@ void pane_resp_continue(struct pane_qp *qp)
 	if (!pane_qp_receives(qp))
 		return;
 	pane_resp_read_run(qp);
-	while (!r->reading.active && pane_qp_receives(qp) &&
+	while (!r->reading.active && !r->absent && pane_qp_receives(qp) &&
 	       (skb = __skb_dequeue(&r->pend))) {
 		if (pane_pkt_restore(&p, skb))
 			resp_dispatch(qp, &p);
-		consume_skb(skb);
+		if (unlikely(r->absent))
+			__skb_queue_head(&r->pend, skb);
+		else
+			consume_skb(skb);
 	}
 	pane_resp_send_due_ack(qp);
 }
@@ -436,6 +463,7 @@ void pane_resp_reset(struct pane_qp *qp)
 	r->nak_sent = false;
 	r->have_rwqe = false;
 	r->ack_due = false;
+	r->absent = false;
 	r->reading.active = false;
 	r->msn = 0;
 	__skb_queue_purge(&r->pend);
@@ -462,6 +490,7 @@ void pane_resp_flush(struct pane_qp *qp)
 	/* pairs with the barrier of the poster */
 	smp_mb();
 	__skb_queue_purge(&r->pend);
+	r->absent = false;
 	r->reading.active = false;
 	r->rcvd = 0;
 	while (r->have_rwqe ||

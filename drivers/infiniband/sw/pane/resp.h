@@ -24,6 +24,7 @@ struct pane_resp;
 enum pane_resp_result {
 	PANE_RESP_DONE,		/* executed; the next PSN is expected */
 	PANE_RESP_RNR,		/* no receive request: the peer is to wait */
+	PANE_RESP_WAIT,		/* we have to: for pages that are absent */
 	PANE_RESP_INV_REQ,	/* fatal: NAK 0x61 */
 	PANE_RESP_REM_ACC,	/* fatal: NAK 0x62 */
 	PANE_RESP_REM_OP,	/* fatal: NAK 0x63 */
@@ -35,6 +36,8 @@ enum pane_resp_result {
 /* resp.c */
 void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p);
 void pane_resp_continue(struct pane_qp *qp);
+void pane_resp_absent(struct pane_qp *qp);
+void pane_resp_keep(struct pane_qp *qp, const struct pane_pkt *p);
 void pane_resp_send_due_ack(struct pane_qp *qp);
 void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
 void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome);
@@ -46,6 +49,7 @@ void pane_resp_reset(struct pane_qp *qp);
 void pane_resp_free(struct pane_qp *qp);
 
 /* resp_exec.c */
+enum pane_resp_result pane_resp_of(struct pane_qp *qp, enum pane_mem result);
 enum pane_resp_result pane_resp_exec(struct pane_qp *qp,
 				     const struct pane_pkt *p);
 enum pane_resp_result pane_resp_need_rwqe(struct pane_qp *qp);
@@ -77,5 +81,6 @@ void pane_resp_read_run(struct pane_qp *qp);
 
 /* resp_ud.c */
 void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p);
+void pane_resp_datagram_next(struct pane_qp *qp, const struct pane_pkt *p);
 
 #endif /* PANE_RESP_H */

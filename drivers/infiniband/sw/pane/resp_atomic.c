@@ -49,6 +49,7 @@ enum pane_resp_result pane_resp_atomic(struct pane_qp *qp,
 	u64 va = be64_to_cpu(eth->va);
 	const struct pane_grant *g;
 	struct pane_keyref ref;
+	enum pane_mem result;
 	atomic64_t *word;
 	u64 orig = 0;
 
@@ -61,10 +62,12 @@ enum pane_resp_result pane_resp_atomic(struct pane_qp *qp,
 			   IB_ACCESS_REMOTE_ATOMIC, va, sizeof(u64));
 	if (!g)
 		return PANE_RESP_REM_ACC;
-	word = pane_remote_atomic(g, va);
-	if (word)
+	result = pane_remote_atomic(qp, g, va, &word);
+	if (!result && word)
 		orig = resp_atomic_op(p, word);
 	pane_grant_drop();
+	if (result)
+		return pane_resp_of(qp, result);
 	return word ? resp_done(qp, PANE_KIND_ATOMIC, orig) :
 		      PANE_RESP_INV_REQ;
 }
@@ -85,6 +88,7 @@ enum pane_resp_result pane_resp_atomic_write(struct pane_qp *qp,
 	u64 va = be64_to_cpu(reth->va), value;
 	const struct pane_grant *g;
 	struct pane_keyref ref;
+	enum pane_mem result;
 	atomic64_t *word;
 
 	if (!(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE) ||
@@ -99,10 +103,12 @@ enum pane_resp_result pane_resp_atomic_write(struct pane_qp *qp,
 			   IB_ACCESS_REMOTE_WRITE, va, sizeof(u64));
 	if (!g)
 		return PANE_RESP_REM_ACC;
-	word = pane_remote_atomic(g, va);
-	if (word)
+	result = pane_remote_atomic(qp, g, va, &word);
+	if (!result && word)
 		atomic64_set_release(word, value);
 	pane_grant_drop();
+	if (result)
+		return pane_resp_of(qp, result);
 	return word ? resp_done(qp, PANE_KIND_ATOMIC_WRITE, 0) :
 		      PANE_RESP_INV_REQ;
 }

@@ -128,6 +128,19 @@ void pane_resp_rewind_rwqe(struct pane_qp *qp)
 		      r->rwqe->num_sge);
 }
 
+/* What becomes of a request whose key was right, when memory was looked for */
+enum pane_resp_result pane_resp_of(struct pane_qp *qp, enum pane_mem result)
+{
+	if (result == PANE_MEM_ABSENT) {
+		pane_resp_absent(qp);
+		return PANE_RESP_WAIT;
+	}
+	if (!result)
+		return PANE_RESP_DONE;
+	/* what an unreliable peer asks for must not take us down */
+	return pane_qp_is_reliable(qp) ? PANE_RESP_REM_OP : PANE_RESP_REM_ACC;
+}
+
 /* ---- SEND ------------------------------------------------------------ */
 
 /*
@@ -150,6 +163,7 @@ static enum pane_resp_result resp_send(struct pane_qp *qp,
 {
 	struct pane_resp *r = &qp->resp;
 	enum pane_resp_result result = pane_resp_need_rwqe(qp);
+	enum pane_mem mem;
 
 	if (result)
 		return result;
@@ -159,7 +173,10 @@ static enum pane_resp_result resp_send(struct pane_qp *qp,
 			pane_resp_complete(qp, IB_WC_LOC_LEN_ERR, NULL);
 		return PANE_RESP_INV_REQ;
 	}
-	if (!pane_sgl_scatter(qp, &r->sgl, p->skb, p->off, p->len)) {
+	mem = pane_sgl_scatter(qp, &r->sgl, p->skb, p->off, p->len);
+	if (mem == PANE_MEM_ABSENT)
+		return pane_resp_of(qp, mem);
+	if (mem) {
 		pane_count(qp->dev, local_prot_err);
 		pane_resp_complete(qp, IB_WC_LOC_PROT_ERR, NULL);
 		return PANE_RESP_REM_OP;
@@ -326,7 +343,9 @@ static enum pane_resp_result resp_write_data(struct pane_qp *qp,
 						       p->len >= r->left))
 		result = PANE_RESP_INV_REQ;
 	if (!result && p->len)
-		pane_remote_write(g, r->va, p->skb, p->off, p->len);
+		result = pane_resp_of(qp, pane_remote_write(qp, g, r->va,
+							    r->left, p->skb,
+							    p->off, p->len));
 	if (g)
 		pane_grant_drop();
 	return result;
@@ -346,6 +365,8 @@ static enum pane_resp_result resp_write(struct pane_qp *qp,
 			return result;
 	}
 	result = resp_write_data(qp, p);
+	if (result == PANE_RESP_WAIT)
+		return result;
 	if (result)
 		return resp_write_refused(qp, p, result);
 

@@ -100,25 +100,33 @@ static u8 read_opcode(bool first, bool last)
 	return last ? PANE_OP_READ_RESP_LAST : PANE_OP_READ_RESP_MIDDLE;
 }
 
-/* Copy the payload of a response. False if the binding is gone. */
-static bool read_fill(struct pane_qp *qp, struct pane_frame *f)
+/*
+ * Copy the payload of a response.
+ * Return: 0; -EACCES if the binding is gone, -EFAULT if the memory is; -EAGAIN
+ * for pages that have to be waited for
+ */
+static int read_fill(struct pane_qp *qp, struct pane_frame *f)
 {
 	struct pane_reading *rd = &qp->resp.reading;
 	const struct pane_grant *g;
+	enum pane_mem result;
 
 	if (!f->len)
-		return true;
+		return 0;
 	g = pane_resp_hold_again(qp, &rd->ref);
 	if (!g)
-		return false;
-	pane_remote_read(g, rd->va, f->payload, f->len, pane_tx_copy_crc(f));
+		return -EACCES;
+	result = pane_remote_read(qp, g, rd->va, rd->left, f->payload, f->len,
+				  pane_tx_copy_crc(f));
 	pane_grant_drop();
-	return true;
+	if (likely(!result))
+		return 0;
+	return result == PANE_MEM_ABSENT ? -EAGAIN : -EFAULT;
 }
 
 /*
  * Build the next response packet.
- * Return: 0; -ENOMEM; -EACCES if the binding is gone
+ * Return: 0; -ENOMEM; else as read_fill()
  */
 static int read_step(struct pane_qp *qp)
 {
@@ -130,6 +138,7 @@ static int read_step(struct pane_qp *qp)
 		.psn = rd->psn,
 	};
 	struct pane_frame f;
+	int err;
 
 	if (!pane_tx_begin(qp, pane_qp_av(qp),
 			   qp->transport |
@@ -140,9 +149,10 @@ static int read_step(struct pane_qp *qp)
 		pane_resp_fill_aeth(qp, pane_tx_hdr(&f, PANE_HDR_AETH),
 				    PANE_AETH_ACK_UNLIMITED);
 	pane_tx_headers_done(&f);
-	if (!read_fill(qp, &f)) {
+	err = read_fill(qp, &f);
+	if (unlikely(err)) {
 		pane_tx_abort(&f);
-		return -EACCES;
+		return err;
 	}
 	pane_tx_end(qp, &f);
 	rd->va += len;
@@ -191,9 +201,14 @@ void pane_resp_read_run(struct pane_qp *qp)
 	while (rd->active && budget-- && !err)
 		err = read_step(qp);
 
-	if (err == -EACCES) {
+	if (err == -EACCES || err == -EFAULT) {
 		rd->active = false;
-		pane_resp_fatal(qp, PANE_RESP_REM_ACC, rd->psn);
+		pane_resp_fatal(qp, err == -EACCES ? PANE_RESP_REM_ACC :
+						     PANE_RESP_REM_OP,
+				rd->psn);
+	} else if (err == -EAGAIN) {
+		rd->paused = true;
+		pane_rexmit_wait(qp, PANE_ODP_WAIT);
 	} else if (err) {
 		pane_rexmit_wait(qp, 1);
 	} else if (rd->active) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Datagrams that come in */
-#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 
@@ -21,11 +20,6 @@ static void ud_grh(const struct sk_buff *skb, u8 grh[UD_GRH_SIZE])
 	memcpy(grh + UD_GRH_SIZE - len, skb_network_header(skb), len);
 }
 
-static u16 ud_vlan(const struct sk_buff *skb)
-{
-	return is_vlan_dev(skb->dev) ? vlan_dev_vlan_id(skb->dev) : 0xffff;
-}
-
 static void ud_complete(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	const struct pane_deth *deth = pane_pkt_hdr(p, PANE_HDR_DETH);
@@ -33,7 +27,7 @@ static void ud_complete(struct pane_qp *qp, const struct pane_pkt *p)
 
 	pane_wc_init(&wc, qp->resp.rwqe->wr_id, IB_WC_SUCCESS, IB_WC_RECV);
 	wc.net_type = pane_rx_net(p->skb);
-	wc.vlan = ud_vlan(p->skb);
+	wc.vlan = pane_pkt_vlan(p);
 	wc.cqe.byte_len = UD_GRH_SIZE + p->len;
 	wc.cqe.src_qp = be32_to_cpu(deth->sqpn) & PANE_BTH_QPN;
 	wc.cqe.flags = PANE_CQE_GRH;
@@ -48,23 +42,32 @@ static void ud_complete(struct pane_qp *qp, const struct pane_pkt *p)
 	pane_count(qp->dev, rdma_recvs);
 }
 
+/* Put the datagram into the receive request */
+static enum pane_mem ud_place(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	struct pane_resp *r = &qp->resp;
+	enum pane_mem result;
+	u8 grh[UD_GRH_SIZE];
+
+	ud_grh(p->skb, grh);
+	result = pane_sgl_put(qp, &r->sgl, grh, sizeof(grh));
+	if (!result)
+		result = pane_sgl_scatter(qp, &r->sgl, p->skb, p->off, p->len);
+	return result;
+}
+
 /**
- * pane_resp_datagram - handle a packet to a datagram QP
- * @qp: the QP, entered
+ * pane_resp_datagram_next - the datagram whose turn it is
+ * @qp: the QP, entered, in a state to receive
  * @p: the packet
  *
  * A sender must not be able to take the QP down: what does not fit is dropped
  * and the receive request stays for the next datagram.
  */
-void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p)
+void pane_resp_datagram_next(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	struct pane_resp *r = &qp->resp;
-	u8 grh[UD_GRH_SIZE];
 
-	if (!pane_qp_receives(qp)) {
-		pane_count(qp->dev, rx_qp_state);
-		return;
-	}
 	switch (pane_resp_need_rwqe(qp)) {
 	case PANE_RESP_DONE:
 		break;
@@ -81,13 +84,39 @@ void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p)
 		pane_count(qp->dev, rx_ud_length);
 		return;
 	}
-	ud_grh(p->skb, grh);
-	if (!pane_sgl_put(qp, &r->sgl, grh, sizeof(grh)) ||
-	    !pane_sgl_scatter(qp, &r->sgl, p->skb, p->off, p->len)) {
+	switch (ud_place(qp, p)) {
+	case PANE_MEM_OK:
+		ud_complete(qp, p);
+		break;
+	case PANE_MEM_ABSENT:
+		pane_resp_rewind_rwqe(qp);
+		pane_resp_absent(qp);
+		break;
+	default:
 		pane_count(qp->dev, local_prot_err);
 		pane_resp_complete(qp, IB_WC_LOC_PROT_ERR, NULL);
 		pane_qp_error(qp);
+		break;
+	}
+}
+
+/**
+ * pane_resp_datagram - handle a packet to a datagram QP
+ * @qp: the QP, entered
+ * @p: the packet
+ */
+void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p)
+{
+	struct pane_resp *r = &qp->resp;
+
+	if (!pane_qp_receives(qp)) {
+		pane_count(qp->dev, rx_qp_state);
 		return;
 	}
-	ud_complete(qp, p);
+	if (likely(skb_queue_empty(&r->pend))) {
+		pane_resp_datagram_next(qp, p);
+		if (likely(!r->absent))
+			return;
+	}
+	pane_resp_keep(qp, p);
 }

@@ -9,8 +9,9 @@
  * without an answer the QP fails.
  *
  * wait_timer ends a pause: after an RNR NAK, when the network stack had no
- * room, and when there was no memory for a packet. It also takes up the answer
- * to a READ that was interrupted for one of the latter two.
+ * room, when there was no memory for a packet, and when pages of an on-demand
+ * region did not come. It also takes up what the responder interrupted for one
+ * of the latter three.
  */
 #include <linux/jiffies.h>
 #include <linux/timer.h>
@@ -67,7 +68,7 @@ void pane_rexmit_rewind(struct pane_qp *qp, u32 psn)
 			rexmit_forget_reads(sq, i);
 			sq->cur = i;
 			sq->cur_pkt = pkt;
-			pane_sgl_init(&sq->sgl, qp->pd, w->sge, w->num_sge);
+			pane_swqe_sgl(&sq->sgl, qp, w);
 			pane_sgl_seek(&sq->sgl, pkt << qp->mtu_shift);
 			/* what was lost may be the answer: ask at once */
 			sq->since_ack = PANE_REQ_WINDOW;
@@ -142,11 +143,12 @@ static bool rexmit_retry(struct pane_qp *qp, u32 psn)
  * @psn: oldest packet that has to be sent again
  *
  * Once until there is progress: what was on its way when we went back brings
- * more such hints. If the second try is lost too the timer notices.
+ * more such hints. If the second try is lost too the timer notices. Nor is it
+ * the peer's fault that responses are missed while there are no pages for them.
  */
 void pane_rexmit_go_back(struct pane_qp *qp, u32 psn)
 {
-	if (qp->sq.went_back)
+	if (qp->sq.went_back || qp->sq.wait == PANE_SQ_WAIT_PAGES)
 		return;
 	if (rexmit_retry(qp, psn))
 		qp->sq.went_back = true;
@@ -181,6 +183,41 @@ void pane_rexmit_timeout(struct timer_list *t)
 	pane_qp_leave(qp);
 }
 
+/* A response came and there are no pages for it: ask again when there are */
+void pane_rexmit_absent(struct pane_qp *qp, u32 psn)
+{
+	pane_rexmit_rewind(qp, psn);
+	qp->sq.resp_page = qp->absent;
+	if (!qp->sq.wait)
+		pane_rexmit_pause(qp, PANE_SQ_WAIT_PAGES, PANE_ODP_WAIT);
+}
+
+static void rexmit_responder_goes_on(struct pane_qp *qp)
+{
+	qp->resp.reading.paused = false;
+	qp->resp.absent = false;
+	pane_resp_continue(qp);
+}
+
+/**
+ * pane_rexmit_pages_came - go on with what waits for pages
+ * @qp: the QP, entered; qp->refused says if there are none
+ */
+void pane_rexmit_pages_came(struct pane_qp *qp)
+{
+	struct pane_sq *sq = &qp->sq;
+
+	if (sq->wait == PANE_SQ_WAIT_PAGES) {
+		sq->wait = PANE_SQ_RUN;
+		if (qp->refused &&
+		    pane_odp_page_same(qp->refused, &sq->resp_page))
+			pane_ack_no_place(qp);
+		memset(&sq->resp_page, 0, sizeof(sq->resp_page));
+		pane_req_kick(qp);
+	}
+	rexmit_responder_goes_on(qp);
+}
+
 void pane_rexmit_wait_over(struct timer_list *t)
 {
 	struct pane_qp *qp = timer_container_of(qp, t, wait_timer);
@@ -193,7 +230,6 @@ void pane_rexmit_wait_over(struct timer_list *t)
 		qp->sq.wait = PANE_SQ_RUN;
 		pane_req_kick(qp);
 	}
-	qp->resp.reading.paused = false;
-	pane_resp_continue(qp);
+	rexmit_responder_goes_on(qp);
 	pane_qp_leave(qp);
 }

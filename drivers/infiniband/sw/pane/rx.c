@@ -5,6 +5,7 @@
  * that an off-path host can guess is looked at before the addresses were
  * compared.
  */
+#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/netfilter.h>
@@ -72,7 +73,20 @@ static enum pane_counter pkt_read(struct pane_pkt *p)
 struct pkt_cb {
 	u32 start;
 	u32 size;
+	u16 vlan;
 };
+
+static u16 dev_vlan(const struct net_device *ndev)
+{
+	return is_vlan_dev(ndev) ? vlan_dev_vlan_id(ndev) : 0xffff;
+}
+
+/* The VLAN that the packet came in by; 0xffff for none */
+u16 pane_pkt_vlan(const struct pane_pkt *p)
+{
+	return p->kept ? ((const struct pkt_cb *)p->skb->cb)->vlan :
+			 dev_vlan(p->skb->dev);
+}
 
 /* Note in @skb, a copy of p->skb, which packet is meant */
 void pane_pkt_save(const struct pane_pkt *p, struct sk_buff *skb)
@@ -81,6 +95,8 @@ void pane_pkt_save(const struct pane_pkt *p, struct sk_buff *skb)
 
 	cb->start = p->start;
 	cb->size = p->size;
+	cb->vlan = pane_pkt_vlan(p);
+	skb->dev = NULL;
 }
 
 /* Read the headers of a packet that was kept */
@@ -91,6 +107,7 @@ bool pane_pkt_restore(struct pane_pkt *p, struct sk_buff *skb)
 	p->skb = skb;
 	p->start = cb->start;
 	p->size = cb->size;
+	p->kept = true;
 	return pkt_read(p) == PANE_CNT_rcvd_pkts;
 }
 
@@ -459,6 +476,7 @@ void pane_rx_packets(struct net *net, struct sk_buff *skb, u32 start)
 	p.skb = skb;
 	p.start = start;
 	p.index = 0;
+	p.kept = false;
 	if (skb->len <= p.start)
 		pane_rx_count(net, skb, PANE_CNT_rx_short);
 	for (; p.start < skb->len; p.start += step, p.index++) {

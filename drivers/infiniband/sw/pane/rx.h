@@ -31,6 +31,7 @@ struct nf_hook_state;
  * @solicited: an event is asked for
  * @off: of the payload in @skb
  * @len: bytes of payload
+ * @kept: it was kept for a while: the interface it came in by may be gone
  */
 struct pane_pkt {
 	struct sk_buff *skb;
@@ -45,6 +46,7 @@ struct pane_pkt {
 	bool solicited;
 	u32 off;
 	u32 len;
+	bool kept;
 	u8 buf[PANE_MAX_TRANSPORT_HDR];
 };
 
@@ -69,6 +71,7 @@ void pane_rx_gids(const struct sk_buff *skb, struct in6_addr *saddr,
 		  struct in6_addr *daddr);
 void pane_pkt_save(const struct pane_pkt *p, struct sk_buff *skb);
 bool pane_pkt_restore(struct pane_pkt *p, struct sk_buff *skb);
+u16 pane_pkt_vlan(const struct pane_pkt *p);
 unsigned int pane_rx_hook(void *priv, struct sk_buff *skb,
 			  const struct nf_hook_state *state);
 

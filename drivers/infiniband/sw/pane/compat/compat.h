@@ -31,6 +31,7 @@
 #define timer_shutdown_sync(timer) del_timer_sync(timer)
 #endif
 
+#include "mm.h"
 #include "rdma.h"
 #include "net.h"
 
