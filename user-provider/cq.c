@@ -57,6 +57,11 @@ static int pane_map_cq(struct ibv_context *ibctx, struct pane_cq *cq,
 	return 0;
 }
 
+/* What extended completions can tell */
+#define PANE_WC_FLAGS	(IBV_WC_STANDARD_FLAGS | \
+			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | \
+			 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
 static int pane_check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS |
@@ -65,7 +70,7 @@ static int pane_check_cq_attr(const struct ibv_cq_init_attr_ex *attr)
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
 	    (attr->flags & ~IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
 		return EOPNOTSUPP;
-	if (attr->wc_flags & ~(uint64_t)IBV_WC_STANDARD_FLAGS)
+	if (attr->wc_flags & ~(uint64_t)PANE_WC_FLAGS)
 		return EOPNOTSUPP;
 	return 0;
 }
@@ -231,4 +236,11 @@ int pane_destroy_cq(struct ibv_cq *ibcq)
 	pane_lock_destroy(&cq->lock);
 	free(cq);
 	return 0;
+}
+
+int pane_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
 }

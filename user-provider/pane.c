@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pane.h"
@@ -42,6 +43,19 @@ static int pane_query_device_ex(struct ibv_context *ibctx,
 		 "%u.%u.%u", (unsigned int)(version >> 32),
 		 (unsigned int)(version >> 16) & 0xffff,
 		 (unsigned int)version & 0xffff);
+	return 0;
+}
+
+/* The clock of completions, see struct pane_cqe */
+static int pane_query_rt_values(struct ibv_context *ibctx,
+				struct ibv_values_ex *values)
+{
+	uint32_t known = values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK;
+
+	(void)ibctx;
+	values->comp_mask = known;
+	if (known && clock_gettime(CLOCK_MONOTONIC_RAW, &values->raw_clock))
+		return errno;
 	return 0;
 }
 
@@ -144,6 +158,7 @@ static const struct verbs_context_ops pane_context_ops = {
 	.get_srq_num = pane_get_srq_num,
 	.import_mr = pane_import_mr,
 	.import_pd = pane_import_pd,
+	.modify_cq = pane_modify_cq,
 	.modify_qp = pane_modify_qp,
 	.modify_srq = pane_modify_srq,
 	.open_qp = pane_open_qp,
@@ -155,6 +170,7 @@ static const struct verbs_context_ops pane_context_ops = {
 	.query_device_ex = pane_query_device_ex,
 	.query_port = pane_query_port,
 	.query_qp = pane_query_qp,
+	.query_rt_values = pane_query_rt_values,
 	.query_srq = pane_query_srq,
 	.reg_mr = pane_reg_mr,
 	.req_notify_cq = pane_req_notify_cq,

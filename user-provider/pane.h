@@ -238,6 +238,7 @@ struct ibv_cq *pane_create_cq(struct ibv_context *ibctx, int cqe,
 struct ibv_cq_ex *pane_create_cq_ex(struct ibv_context *ibctx,
 				    struct ibv_cq_init_attr_ex *attr);
 int pane_resize_cq(struct ibv_cq *ibcq, int cqe);
+int pane_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int pane_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 int pane_destroy_cq(struct ibv_cq *ibcq);
 

@@ -6,6 +6,7 @@
 #include <config.h>
 
 #include <errno.h>
+#include <time.h>
 
 #include "pane.h"
 
@@ -210,6 +211,26 @@ static uint8_t pane_read_dlid_path_bits(struct ibv_cq_ex *cq_ex)
 	return 0;
 }
 
+/* The clock of completions; pane_query_rt_values() tells of it, too */
+static uint64_t pane_read_completion_ts(struct ibv_cq_ex *cq_ex)
+{
+	return to_pane_cq_ex(cq_ex)->cur->timestamp;
+}
+
+static int64_t pane_clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static uint64_t pane_read_completion_wallclock_ns(struct ibv_cq_ex *cq_ex)
+{
+	return pane_read_completion_ts(cq_ex) + pane_clock_ns(CLOCK_REALTIME) -
+	       pane_clock_ns(CLOCK_MONOTONIC_RAW);
+}
+
 /* An application finds out what it did not ask for by a NULL pointer */
 void pane_init_cq_ex(struct ibv_cq_ex *cq_ex, uint64_t wc_flags)
 {
@@ -234,4 +255,9 @@ void pane_init_cq_ex(struct ibv_cq_ex *cq_ex, uint64_t wc_flags)
 		cq_ex->read_sl = pane_read_sl;
 	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
 		cq_ex->read_dlid_path_bits = pane_read_dlid_path_bits;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		cq_ex->read_completion_ts = pane_read_completion_ts;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		cq_ex->read_completion_wallclock_ns =
+			pane_read_completion_wallclock_ns;
 }

@@ -297,6 +297,8 @@ enum pane_cqe_flags {
  * @pkey_index: of the packet (UD)
  * @sl: service level (UD)
  * @vendor_err: the reason behind @status: 0, or enum pane_vendor_err
+ * @timestamp: when it was made, CLOCK_MONOTONIC_RAW in ns; only in a CQ that was
+ *             created with IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION
  * @seq: index of this entry plus one. An entry of index i is there when @seq
  *       equals (u32)(i + 1), loaded with acquire semantics.
  */
@@ -313,7 +315,9 @@ struct pane_cqe {
 	__u16 pkey_index;
 	__u16 reserved0;
 	__u32 vendor_err;
-	__u32 reserved[6];
+	__u32 reserved1;
+	__aligned_u64 timestamp;
+	__u32 reserved2[3];
 	__u32 seq;
 };
 

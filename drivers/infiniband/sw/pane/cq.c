@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <linux/hrtimer.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/wait_bit.h>
@@ -36,22 +37,47 @@ static void cq_write(struct pane_cq *cq, const struct pane_wc *wc)
 	}
 	slot = &cq->ring[cq->prod & cq->mask];
 	memcpy(slot, &wc->cqe, offsetof(struct pane_cqe, seq));
+	if (cq->timestamps)
+		slot->timestamp = ktime_get_raw_ns();
 	/* pairs with the acquire of user space's poll */
 	smp_store_release(&slot->seq, ++cq->prod);
 }
 
-/* Is somebody waiting for this entry? If so, he is served now. */
-static bool cq_disarm(struct pane_cq *cq, bool solicited)
+static u32 *cq_arm(struct pane_cq *cq)
 {
-	u32 *arm = cq->ctl ? &cq->ctl->arm : &cq->arm;
-	u32 wanted = READ_ONCE(*arm);
+	return cq->ctl ? &cq->ctl->arm : &cq->arm;
+}
+
+/* He who waits for entries is told now, if there is anyone */
+static bool cq_disarm(struct pane_cq *cq)
+{
+	cq->held = 0;
+	/* user space may write it any moment: only who clears it notifies */
+	return xchg(cq_arm(cq), 0);
+}
+
+/* Moderation: is he to be told later, of more entries at once? */
+static bool cq_hold(struct pane_cq *cq)
+{
+	if (likely(cq->hold_count <= 1) || ++cq->held >= cq->hold_count)
+		return false;
+	if (cq->held == 1 && cq->hold_time)
+		hrtimer_start(&cq->hold_timer,
+			      ns_to_ktime(cq->hold_time * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
+/* Is somebody waiting for this entry? If so, he is served now, or soon. */
+static bool cq_tell(struct pane_cq *cq, bool solicited)
+{
+	u32 wanted = READ_ONCE(*cq_arm(cq));
 
 	if (likely(!wanted))
 		return false;
 	if (!(wanted & PANE_CQ_ARM_NEXT) && !solicited)
 		return false;
-	/* user space may write it any moment: only who clears it notifies */
-	return xchg(arm, 0);
+	return !cq_hold(cq) && cq_disarm(cq);
 }
 
 /**
@@ -78,7 +104,7 @@ enum pane_cq_result pane_cq_post(struct pane_cq *cq, const struct pane_wc *wc,
 	cq_write(cq, wc);
 	/* the entry first, then the look at arm: its setter polls after it */
 	smp_mb();
-	if (cq_disarm(cq, solicited)) {
+	if (cq_tell(cq, solicited)) {
 		atomic_inc(&cq->notifying);
 		result = PANE_CQ_NOTIFY;
 	}
@@ -94,6 +120,45 @@ void pane_cq_notify(struct pane_cq *cq)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	if (atomic_dec_and_test(&cq->notifying))
 		wake_up_var(&cq->notifying);
+}
+
+static enum hrtimer_restart cq_hold_over(struct hrtimer *timer)
+{
+	struct pane_cq *cq = container_of(timer, struct pane_cq, hold_timer);
+	bool tell;
+
+	spin_lock(&cq->lock);
+	tell = cq->held && cq_disarm(cq);
+	if (tell)
+		atomic_inc(&cq->notifying);
+	spin_unlock(&cq->lock);
+	if (tell)
+		pane_cq_notify(cq);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * pane_modify_cq - ibv_modify_cq(): moderation of events
+ * @ibcq: the queue
+ * @count: an event for so many completions; 0 or 1 for each
+ * @period: but not later than this after the first one, in us; 0 for no limit
+ */
+int pane_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
+{
+	struct pane_cq *cq = to_pane_cq(ibcq);
+	bool tell;
+
+	spin_lock_bh(&cq->lock);
+	cq->hold_count = count;
+	cq->hold_time = period;
+	/* those that were held by the old rule are told of now */
+	tell = cq->held && cq_disarm(cq);
+	if (tell)
+		atomic_inc(&cq->notifying);
+	spin_unlock_bh(&cq->lock);
+	if (tell)
+		pane_cq_notify(cq);
+	return 0;
 }
 
 /* A kernel user need not poll to make room for others than what is void */
@@ -231,7 +296,7 @@ int pane_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	u32 count;
 	int err;
 
-	if (attr->flags)
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > PANE_MAX_CQE)
 		return -EINVAL;
@@ -248,6 +313,9 @@ int pane_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	spin_lock_init(&cq->lock);
 	INIT_WORK(&cq->notify_work, cq_notify_work);
 	INIT_WORK(&cq->error_work, cq_error_work);
+	hrtimer_setup(&cq->hold_timer, cq_hold_over, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+	cq->timestamps = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	count = cq_count(attr->cqe);
 	cq->mask = count - 1;
 	if (udata) {
@@ -270,6 +338,7 @@ int pane_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct pane_dev *dev = to_pane_dev(ibcq->device);
 	struct pane_cq *cq = to_pane_cq(ibcq);
 
+	hrtimer_cancel(&cq->hold_timer);
 	wait_var_event(&cq->notifying, !atomic_read(&cq->notifying));
 	cancel_work_sync(&cq->notify_work);
 	cancel_work_sync(&cq->error_work);

@@ -4,6 +4,7 @@
 #define PANE_CQ_H
 
 #include <linux/atomic.h>
+#include <linux/hrtimer.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -49,6 +50,11 @@ static inline void pane_wc_init(struct pane_wc *wc, u64 wr_id,
  * @cons: kernel users: next entry to read
  * @arm: kernel users: enum pane_cq_arm
  * @overrun: an entry was lost; told by an event once
+ * @timestamps: entries tell when they were made
+ * @held: entries since the queue was armed, which are not told of yet
+ * @hold_count: so many are told of at once; 0 or 1: each
+ * @hold_time: but not later than this after the first one, in us; 0: whenever
+ * @hold_timer: the end of that time
  * @ctl: user space's cons and arm, else NULL
  * @ring_map: mapping of @ring
  * @ctl_map: mapping of @ctl
@@ -66,6 +72,11 @@ struct pane_cq {
 	u32 cons;
 	u32 arm;
 	bool overrun;
+	bool timestamps;
+	u16 held;
+	u16 hold_count;
+	u16 hold_time;
+	struct hrtimer hold_timer;
 	struct pane_cq_ctl *ctl;
 	struct pane_umap *ring_map;
 	struct pane_umap *ctl_map;
@@ -95,6 +106,7 @@ int pane_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int pane_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int pane_resize_user_cq(struct ib_cq *ibcq, unsigned int cqe,
 			struct ib_udata *udata);
+int pane_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 int pane_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int pane_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 

@@ -82,6 +82,10 @@ static int pane_query_device(struct ib_device *ibdev,
 	attr->max_fast_reg_page_list_len = PANE_MAX_FRMR_PAGES;
 	attr->max_pkeys = 1;
 	attr->local_ca_ack_delay = PANE_ACK_DELAY;
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = PANE_CORE_CLOCK;
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	pane_odp_set_caps(attr);
 	return 0;
 }
@@ -338,6 +342,7 @@ static const struct ib_device_ops pane_device_ops = {
 	.map_mr_sg = pane_map_mr_sg,
 	.mmap = pane_mmap,
 	.mmap_free = pane_mmap_free,
+	.modify_cq = pane_modify_cq,
 	.modify_qp = pane_modify_qp,
 	.modify_srq = pane_modify_srq,
 	.poll_cq = pane_poll_cq,

@@ -56,6 +56,8 @@
 				 IB_DEVICE_ATOMIC_WRITE)
 /* longest time from a request's arrival to its response; 4.096 us << n */
 #define PANE_ACK_DELAY		15
+/* Of completions, in kHz: nanoseconds */
+#define PANE_CORE_CLOCK		1000000
 
 /**
  * struct pane_dev - an RDMA device on an Ethernet interface

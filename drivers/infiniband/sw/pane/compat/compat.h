@@ -31,6 +31,18 @@
 #define timer_shutdown_sync(timer) del_timer_sync(timer)
 #endif
 
+#ifndef HAVE_HRTIMER_SETUP
+#include <linux/hrtimer.h>
+
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*fn)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = fn;
+}
+#endif
+
 #include "mm.h"
 #include "rdma.h"
 #include "net.h"
