@@ -31,6 +31,36 @@ struct ibv_mr *pane_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length,
 	return &vmr->ibv_mr;
 }
 
+struct ibv_mr *pane_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset,
+				  size_t length, uint64_t iova, int fd,
+				  int access)
+{
+	struct verbs_mr *vmr;
+	int ret;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	/*
+	 * Libraries from before 54 know nothing of the last argument, and it
+	 * does them no harm. Headers may be of another version than the library.
+	 */
+#if RDMA_CORE_MAJOR >= 54
+	ret = ibv_cmd_reg_dmabuf_mr(ibpd, offset, length, iova, fd, access,
+				    vmr, NULL);
+#else
+	ret = ibv_cmd_reg_dmabuf_mr(ibpd, offset, length, iova, fd, access,
+				    vmr);
+#endif
+	if (ret) {
+		free(vmr);
+		errno = ret;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
 int pane_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,
 		  void *addr, size_t length, int access)
 {

@@ -172,6 +172,7 @@ static const struct verbs_context_ops pane_context_ops = {
 	.query_qp = pane_query_qp,
 	.query_rt_values = pane_query_rt_values,
 	.query_srq = pane_query_srq,
+	.reg_dmabuf_mr = pane_reg_dmabuf_mr,
 	.reg_mr = pane_reg_mr,
 	.req_notify_cq = pane_req_notify_cq,
 	.rereg_mr = pane_rereg_mr,

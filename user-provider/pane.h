@@ -210,6 +210,9 @@ bool pane_same_pd(const struct ibv_pd *a, const struct ibv_pd *b);
 /* mr.c */
 struct ibv_mr *pane_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length,
 			   uint64_t iova, int access);
+struct ibv_mr *pane_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset,
+				  size_t length, uint64_t iova, int fd,
+				  int access);
 int pane_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,
 		  void *addr, size_t length, int access);
 int pane_dereg_mr(struct verbs_mr *vmr);

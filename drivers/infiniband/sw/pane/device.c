@@ -358,6 +358,7 @@ static const struct ib_device_ops pane_device_ops = {
 	.query_srq = pane_query_srq,
 	.query_ucontext = pane_query_ucontext,
 	.reg_user_mr = pane_reg_user_mr,
+	.reg_user_mr_dmabuf = pane_reg_user_mr_dmabuf,
 	.req_notify_cq = pane_req_notify_cq,
 	.rereg_user_mr = pane_rereg_user_mr,
 	.resize_user_cq = pane_resize_user_cq,

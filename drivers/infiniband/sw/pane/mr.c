@@ -4,6 +4,7 @@
 #include <rdma/ib_umem.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "dmabuf.h"
 #include "grant.h"
 #include "mr.h"
 #include "odp.h"
@@ -66,6 +67,8 @@ static void mr_destroy(struct pane_dev *dev, struct pane_mr *mr)
 		ib_umem_release(mr->umem);
 	if (mr->odp)
 		pane_odp_destroy(mr->odp);
+	if (mr->dmabuf)
+		pane_dmabuf_close(mr->dmabuf);
 	kfree(mr);
 	atomic_dec(&dev->num_mr);
 }
@@ -239,6 +242,62 @@ struct ib_mr *pane_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	mr->ibmr.length = length;
 	mr_fill_grant(g, mr, ibpd, mr->ibmr.lkey, access);
 	mr_user_range(g, start, length, iova, access);
+	pane_grant_replace(pane_keytab_at(&dev->keys, mr->slotno), g);
+	return &mr->ibmr;
+}
+
+/**
+ * pane_reg_user_mr_dmabuf - ibv_reg_dmabuf_mr()
+ * @ibpd: protection domain
+ * @offset: first byte in the dma-buf
+ * @length: bytes
+ * @iova: its address in requests; same offset in a page as @offset (core)
+ * @fd: the dma-buf
+ * @access: IB_ACCESS_ flags, checked by the core
+ * @dmah: not supported
+ * @attrs: of the call
+ *
+ * Return: the region, or an ERR_PTR: as pane_reg_user_mr() and
+ * pane_dmabuf_open()
+ */
+struct ib_mr *pane_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+				      u64 length, u64 iova, int fd, int access,
+				      struct ib_dmah *dmah,
+				      struct uverbs_attr_bundle *attrs)
+{
+	struct pane_dev *dev = to_pane_dev(ibpd->device);
+	struct pane_dmabuf *buf;
+	struct pane_grant *g;
+	struct pane_mr *mr;
+
+	access &= ~IB_ACCESS_OPTIONAL;
+	if (dmah || (access & ~PANE_MR_ACCESS))
+		return ERR_PTR(-EOPNOTSUPP);
+	if (iova + length < iova)
+		return ERR_PTR(-EINVAL);
+
+	g = pane_grant_alloc(GFP_KERNEL);
+	if (!g)
+		return ERR_PTR(-ENOMEM);
+	buf = pane_dmabuf_open(fd, offset, length);
+	if (IS_ERR(buf)) {
+		pane_grant_free(g);
+		return ERR_CAST(buf);
+	}
+	mr = mr_create(dev, PANE_MR_DMABUF);
+	if (IS_ERR(mr)) {
+		pane_dmabuf_close(buf);
+		pane_grant_free(g);
+		return ERR_CAST(mr);
+	}
+
+	mr->dmabuf = buf;
+	mr->ibmr.iova = iova;
+	mr->ibmr.length = length;
+	mr_fill_grant(g, mr, ibpd, mr->ibmr.lkey, access);
+	g->addr = iova;
+	g->length = length;
+	g->offset = (uintptr_t)pane_dmabuf_addr(buf);
 	pane_grant_replace(pane_keytab_at(&dev->keys, mr->slotno), g);
 	return &mr->ibmr;
 }

@@ -22,6 +22,7 @@ struct pane_qp;
 enum pane_mr_kind {
 	PANE_MR_USER,
 	PANE_MR_ODP,
+	PANE_MR_DMABUF,
 	PANE_MR_DMA,
 	PANE_MR_FAST_REG,
 };
@@ -36,9 +37,10 @@ enum pane_mr_kind {
  * @page_shift: log2 of the bytes of a page in @pages
  * @num_pages: entries in use
  * @max_pages: entries there are
- * @pages: kernel addresses of the pages; NULL for all of kernel memory, where
- *         an offset is an address, and with @odp
+ * @pages: kernel addresses of the pages; NULL for all of kernel memory and for
+ *         dma-bufs, where an offset is an address, and with @odp
  * @umem: what pins user memory
+ * @dmabuf: what the region is a part of
  * @odp: what finds the pages of a region that is not pinned
  * @binds: windows bound; negative while the region changes or goes away, and
  *         no window can be bound
@@ -52,6 +54,7 @@ struct pane_mr {
 	u32 max_pages;
 	u64 *pages;
 	struct ib_umem *umem;
+	struct pane_dmabuf *dmabuf;
 	struct pane_odp *odp;
 	atomic_t binds;
 };
@@ -102,6 +105,10 @@ struct ib_mr *pane_get_dma_mr(struct ib_pd *ibpd, int access);
 struct ib_mr *pane_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 			       u64 iova, int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata);
+struct ib_mr *pane_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+				      u64 length, u64 iova, int fd, int access,
+				      struct ib_dmah *dmah,
+				      struct uverbs_attr_bundle *attrs);
 struct ib_mr *pane_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 				 u64 length, u64 iova, int access,
 				 struct ib_pd *ibpd, struct ib_udata *udata);

@@ -43,6 +43,13 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
+/* Before 6.13 it made a string of its argument: not a probe like the others */
+#ifdef HAVE_IMPORT_NS_BARE
+#include <linux/module.h>
+#undef MODULE_IMPORT_NS
+#define MODULE_IMPORT_NS(ns) MODULE_INFO(import_ns, ns)
+#endif
+
 #include "mm.h"
 #include "rdma.h"
 #include "net.h"

@@ -33,3 +33,15 @@ struct ib_mr *compat_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	return pane_reg_user_mr(ibpd, start, length, iova, access, NULL, udata);
 }
 #endif
+
+#ifndef HAVE_REG_DMABUF_DMAH
+#undef pane_reg_user_mr_dmabuf
+/* the driver asks for none of what differs */
+struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+					u64 length, u64 iova, int fd,
+					int access, COMPAT_DMABUF_ARG)
+{
+	return pane_reg_user_mr_dmabuf(ibpd, offset, length, iova, fd, access,
+				       NULL, NULL);
+}
+#endif

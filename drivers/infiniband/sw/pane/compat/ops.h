@@ -28,4 +28,16 @@ struct ib_mr *compat_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 #define pane_reg_user_mr compat_reg_user_mr
 #endif
 
+#ifndef HAVE_REG_DMABUF_DMAH
+#ifdef HAVE_REG_DMABUF_ATTRS
+#define COMPAT_DMABUF_ARG struct uverbs_attr_bundle *attrs
+#else
+#define COMPAT_DMABUF_ARG struct ib_udata *udata
+#endif
+struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
+					u64 length, u64 iova, int fd,
+					int access, COMPAT_DMABUF_ARG);
+#define pane_reg_user_mr_dmabuf compat_reg_user_mr_dmabuf
+#endif
+
 #endif /* PANE_COMPAT_OPS_H */
