@@ -494,6 +494,25 @@ long_queue()
 	return "$status"
 }
 
+# A queue on the way that is full most of the time: little is made in vain
+full_queue()
+{
+	local status=0 sent received
+
+	modprobe -q sch_netem || skip "no netem in this kernel" || return
+	family "$1" || return
+	tc -n "$NS_A" qdisc add dev "$IF_A" root \
+		netem limit 50 delay 200ms || return
+	counters_note "$DEV_A"
+	counters_note "$DEV_B"
+	perf ib_write_bw -m 4096 -s 1048576 -u 18 || status=1
+	tc -n "$NS_A" qdisc del dev "$IF_A" root
+	sent=$(counter_moved "$DEV_A" sent_pkts)
+	received=$(counter_moved "$DEV_B" rcvd_pkts)
+	[ "$status" -eq 0 ] && [ "$sent" -lt $((10 * received)) ] && return
+	complain "$sent packets were made, $received came"
+}
+
 # ---- firewall ----------------------------------------------------------
 
 # rules NAMESPACE: from standard input; kernels may lack what they are made of
@@ -842,6 +861,8 @@ on_the_link()
 	* congestion_told v6
 	* congestion_not_told
 	* long_queue v4
+	* full_queue v4
+	* full_queue v1
 	  blocked v4 $NS_B input drop
 	* blocked v6 $NS_B input drop
 	* blocked v4 $NS_A output drop

@@ -22,6 +22,8 @@
  * what is left goes to the worker
  */
 #define QP_TURNS	8
+/* Of a queue; see pane_txq_delay() */
+#define QP_MAX_REFUSALS	16
 
 /**
  * pane_qp_find - the QP with a number
@@ -64,7 +66,7 @@ static void qp_send_queue(struct pane_qp *qp, struct pane_txq *txq,
 {
 	struct sk_buff_head list;
 	bool refused;
-	u32 psn;
+	u32 psn, sent;
 
 	if (txq->busy)
 		return;
@@ -82,8 +84,12 @@ static void qp_send_queue(struct pane_qp *qp, struct pane_txq *txq,
 		}
 		skb_queue_splice_init(&txq->skbs, &list);
 		spin_unlock(&qp->lock);
-		refused = pane_tx_flush(qp, &list, &psn);
+		refused = pane_tx_flush(qp, &list, &psn, &sent);
 		spin_lock(&qp->lock);
+		if (!refused || sent)
+			txq->refusals = 0;
+		else if (txq->refusals < QP_MAX_REFUSALS)
+			txq->refusals++;
 		if (refused && txq == &qp->tx_req)
 			pane_rexmit_refused(qp, psn);
 		else if (refused)

@@ -296,6 +296,7 @@ struct pane_resp {
  * @skbs: the packets, in order
  * @busy: somebody is sending from it
  * @full: the requester stopped because too many are in it
+ * @refusals: times that the network stack took none of them, one after another
  * @frag: memory for the packets of trains
  * @ip_id: IPv4 ID of the next packet
  */
@@ -303,6 +304,7 @@ struct pane_txq {
 	struct sk_buff_head skbs;
 	bool busy;
 	bool full;
+	u8 refusals;
 	struct page_frag frag;
 	u16 ip_id;
 };
@@ -435,6 +437,16 @@ static inline void pane_swqe_sgl(struct pane_sgl *sgl, const struct pane_qp *qp,
 {
 	pane_sgl_init(sgl, qp->pd, w->sge, w->num_sge);
 	sgl->whole = true;
+}
+
+/*
+ * Jiffies until it is worth while to try again, what the network stack had no
+ * room for: more each time. Many QPs that try all the time would leave it no
+ * time to make room.
+ */
+static inline unsigned long pane_txq_delay(const struct pane_txq *txq)
+{
+	return min(1UL << txq->refusals, max(HZ / 8, 1UL));
 }
 
 static inline bool pane_qp_is_datagram(const struct pane_qp *qp)

@@ -563,7 +563,8 @@ static bool req_step(struct pane_qp *qp, struct pane_swqe *w)
 static void req_work(struct pane_qp *qp)
 {
 	struct pane_sq *sq = &qp->sq;
-	u32 budget = REQ_BUDGET;
+	/* one to see if there is room again */
+	u32 budget = qp->tx_req.refusals ? 1 : REQ_BUDGET;
 
 	do {
 		while (sq->cur != sq->prod) {

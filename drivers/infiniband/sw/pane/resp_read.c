@@ -181,7 +181,7 @@ void pane_resp_read_refused(struct pane_qp *qp, u32 psn)
 	rd->va -= (u64)back << qp->mtu_shift;
 	rd->left += (u32)back << qp->mtu_shift;
 	rd->paused = true;
-	pane_rexmit_wait(qp, 1);
+	pane_rexmit_wait(qp, pane_txq_delay(&qp->tx_resp));
 }
 
 /**
@@ -193,7 +193,8 @@ void pane_resp_read_refused(struct pane_qp *qp, u32 psn)
 void pane_resp_read_run(struct pane_qp *qp)
 {
 	struct pane_reading *rd = &qp->resp.reading;
-	u32 budget = READ_BUDGET;
+	/* one to see if there is room again */
+	u32 budget = qp->tx_resp.refusals ? 1 : READ_BUDGET;
 	int err = 0;
 
 	if (rd->paused)

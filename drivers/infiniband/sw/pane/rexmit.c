@@ -87,7 +87,8 @@ void pane_rexmit_refused(struct pane_qp *qp, u32 psn)
 	if (pane_psn_before(psn, pane_req_next_psn(qp)))
 		pane_rexmit_rewind(qp, psn);
 	if (!qp->sq.wait)
-		pane_rexmit_pause(qp, PANE_SQ_WAIT_TX, 1);
+		pane_rexmit_pause(qp, PANE_SQ_WAIT_TX,
+				  pane_txq_delay(&qp->tx_req));
 }
 
 /* ---- time ------------------------------------------------------------ */

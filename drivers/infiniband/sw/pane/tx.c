@@ -231,6 +231,7 @@ void pane_tx_abort(struct pane_frame *f)
  * @qp: sender; its lock is not held
  * @list: the packets; empty on return
  * @psn: set to that of the first one refused
+ * @sent: set to how many were not
  *
  * When a queue of the network stack has no room for a packet, those behind it
  * are thrown away: the receiver could not use them.
@@ -238,17 +239,21 @@ void pane_tx_abort(struct pane_frame *f)
  * Context: RCU read side; bottom halves disabled.
  * Return: true if a packet was refused
  */
-bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn)
+bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn,
+		   u32 *sent)
 {
 	struct net *net = rcu_dereference(qp->dev->net);
 	struct sk_buff *skb;
 
+	*sent = 0;
 	while (net && (skb = __skb_dequeue(list))) {
 		u32 first = pane_tx_cb(skb)->psn;
 		int ret = pane_encap_xmit(qp, net, skb);
 
-		if (likely(!ret))
+		if (likely(!ret)) {
+			++*sent;
 			continue;
+		}
 		pane_count(qp->dev, send_err);
 		if (ret == NET_XMIT_DROP && pane_qp_is_reliable(qp)) {
 			*psn = first;

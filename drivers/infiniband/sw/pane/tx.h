@@ -102,7 +102,8 @@ void pane_tx_headers_done(struct pane_frame *f);
 u32 *pane_tx_copy_crc(struct pane_frame *f);
 void pane_tx_end(struct pane_qp *qp, struct pane_frame *f);
 void pane_tx_abort(struct pane_frame *f);
-bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn);
+bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn,
+		   u32 *sent);
 
 extern u32 pane_tx_mark;
 
