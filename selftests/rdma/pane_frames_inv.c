@@ -312,6 +312,45 @@ static void half_way_own(const void *arg)
 	case_close(&c);
 }
 
+static void read_window(struct inv_case *c, uint32_t psn, struct seen *seen)
+{
+	struct spec s = spec_of(&c->t);
+
+	s.opcode = READ_REQUEST;
+	s.apsn = psn;
+	s.len = 0;
+	spec_reth(&s, region_at(&c->mem, WIN_OFF), c->key, 16);
+	stranger_send(&c->t.s, &s);
+	stranger_wait(&c->t.s, seen);
+	CHECK_EQ(seen->psn, psn);
+}
+
+/*
+ * A READ that was answered, and is asked for again when its key has been taken
+ * back: it is refused. Who asks may have been late, and the key was taken back
+ * because it was done: nothing else happens.
+ */
+static void late_read(const void *arg)
+{
+	struct inv_case c;
+	struct seen seen;
+	uint32_t psn;
+
+	case_open(&c);
+	psn = c.t.psn;
+	read_window(&c, psn, &seen);
+	CHECK_EQ(seen.opcode, READ_RESP_ONLY);
+	c.t.psn = (c.t.psn + 1) & 0xffffff;
+	invalidate_on(&c.t.end, c.key);
+	stage_note(&c.t);
+	read_window(&c, psn, &seen);
+	CHECK_EQ(seen.opcode, ACKNOWLEDGE);
+	CHECK_EQ(seen.syndrome, NAK_ACCESS);
+	stage_expect(&c.t, "duplicate_request access_dead sent_rem_access");
+	stage_alive(&c.t);
+	case_close(&c);
+}
+
 static const bool once, again = true;
 
 void list_invalidates(void)
@@ -322,6 +361,7 @@ void list_invalidates(void)
 		  "LOCAL_INV does not wait for a message to its window");
 	pane_test(0, half_way_own, &again,
 		  "LOCAL_INV, and a bind with the same key, in a message");
+	pane_test(0, late_read, NULL, "a duplicate READ whose key is gone");
 	pane_test(0, duplicate_only, NULL, "a duplicate SEND_WITH_INV");
 	pane_test(0, duplicate_last, NULL,
 		  "a duplicate SEND_WITH_INV of two packets");

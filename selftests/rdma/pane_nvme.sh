@@ -8,46 +8,42 @@
 cd "$(dirname "$0")" || exit 1
 . ../kselftest/ktap_helpers.sh
 . ./lib.sh
+. ./ulp.sh
 
-ADDR=10.79.0.1
 NQN=pane
-NVMET=/sys/kernel/config/nvmet
-MODULES="nvmet nvmet-rdma nvme-rdma brd"
-# a brd device that holds what is written
-DISK=/dev/ram0
-SIZE=$((8 << 20))
-
-# The target listens in the first network namespace only.
-stage_up_here()
-{
-	IF_A=nv0
-	DEV_A=nvme0dev
-	ip link add $IF_A mtu 4200 type veth peer name nv1 mtu 4200 &&
-		ip link set lo up && ip link set nv1 up &&
-		ip link set $IF_A up && ip addr add $ADDR/24 dev $IF_A &&
-		rdma link add $DEV_A type pane netdev $IF_A &&
-		wait_until has_gid $DEV_A $ADDR
-}
+NVMET=$CONFIGFS/nvmet
+PORT=$NVMET/ports/1
 
 target_up()
 {
-	local subsystem=$NVMET/subsystems/$NQN port=$NVMET/ports/1
+	local subsystem=$NVMET/subsystems/$NQN
 
-	mkdir $subsystem $subsystem/namespaces/1 $port &&
+	mkdir $subsystem $subsystem/namespaces/1 $PORT &&
 		echo 1 >$subsystem/attr_allow_any_host &&
 		echo $DISK >$subsystem/namespaces/1/device_path &&
 		echo 1 >$subsystem/namespaces/1/enable &&
-		echo rdma >$port/addr_trtype &&
-		echo ipv4 >$port/addr_adrfam &&
-		echo $ADDR >$port/addr_traddr &&
-		echo 4420 >$port/addr_trsvcid &&
-		ln -s $subsystem $port/subsystems/$NQN
+		echo rdma >$PORT/addr_trtype &&
+		echo ipv4 >$PORT/addr_adrfam &&
+		echo $ADDR >$PORT/addr_traddr &&
+		echo 4420 >$PORT/addr_trsvcid &&
+		target_listens
+}
+
+target_listens()
+{
+	ln -s $NVMET/subsystems/$NQN $PORT/subsystems/$NQN
+}
+
+# All who are connected lose the connection.
+target_listens_no_more()
+{
+	rm "$PORT/subsystems/$NQN"
 }
 
 target_down()
 {
-	rm -f "$NVMET/ports/1/subsystems/$NQN"
-	rmdir "$NVMET/ports/1" "$NVMET/subsystems/$NQN/namespaces/1" \
+	target_listens_no_more
+	rmdir "$PORT" "$NVMET/subsystems/$NQN/namespaces/1" \
 		"$NVMET/subsystems/$NQN"
 } 2>/dev/null
 
@@ -57,16 +53,26 @@ controller()
 	grep -ls "^$NQN\$" /sys/class/nvme/*/subsysnqn | sed 's,/[^/]*$,,'
 }
 
-has_disk()
+host_disk()
 {
 	local dir
 
-	dir=$(controller) && [ -n "$dir" ] && [ -b "/dev/${dir##*/}n1" ]
+	dir=$(controller) && [ -n "$dir" ] && echo "/dev/${dir##*/}n1"
+}
+
+has_disk()
+{
+	[ -b "$(host_disk)" ]
+}
+
+controller_is()
+{
+	[ "$(cat "$(controller)/state" 2>/dev/null)" = "$1" ]
 }
 
 connects()
 {
-	echo "transport=rdma,traddr=$ADDR,trsvcid=4420,nqn=$NQN,nr_io_queues=2" \
+	echo "transport=rdma,traddr=$ADDR,trsvcid=4420,nqn=$NQN,nr_io_queues=2,reconnect_delay=1" \
 		>/dev/nvme-fabrics && wait_until has_disk
 }
 
@@ -78,34 +84,46 @@ disconnects()
 		wait_until not has_disk
 }
 
-# copies BLOCK-SIZE: random bytes there and back, past the page caches
-copies()
+copies_blocks()
 {
-	local dir disk
-
-	dir=$(controller)
-	disk=/dev/${dir##*/}n1
-	head -c "$SIZE" /dev/urandom >"$OUT/wrote" &&
-		dd if="$OUT/wrote" of="$disk" bs="$1" oflag=direct 2>&1 &&
-		dd if="$disk" of="$OUT/read" bs="$1" count=$((SIZE / $1)) \
-			iflag=direct 2>&1 &&
-		cmp "$OUT/wrote" "$OUT/read" &&
-		dd if="$DISK" of="$OUT/kept" bs=1M count=$((SIZE >> 20)) \
-			iflag=direct 2>&1 &&
-		cmp "$OUT/wrote" "$OUT/kept"
+	copies "$(host_disk)" "$1"
 }
 
-keys_were_taken_back()
+has_file_system()
 {
-	local moved
-
-	moved=$(counter_moved "$DEV_A" mw_invalidated)
-	[ "$moved" -gt 100 ] || complain "$moved invalidations"
+	file_system_works "$(host_disk)"
 }
 
 connects_again()
 {
-	connects && copies 65536 && disconnects
+	connects && copies_blocks 65536
+}
+
+# What was under way when the queues went is done again.
+resets_under_load()
+{
+	local i resets=0
+
+	load_begin disk_rounds "$(host_disk)" || return
+	for i in 1 2; do
+		echo 1 >"$(controller)/reset_controller" ||
+			complain "no reset $i" || break
+		wait_until controller_is live || complain "no return $i" || break
+		load_goes_on || break
+		resets=$i
+	done
+	load_end && [ "$resets" -eq 2 ]
+}
+
+reconnects_under_load()
+{
+	load_begin disk_rounds "$(host_disk)" || return
+	target_listens_no_more
+	wait_until controller_is connecting || complain "no connection is lost"
+	target_listens
+	wait_until controller_is live || complain "connection does not return"
+	load_goes_on
+	load_end
 }
 
 # The host has nobody to talk to then, and goes when it is told to.
@@ -113,61 +131,53 @@ device_goes_under_load()
 {
 	local dir
 
-	connects || return
 	dir=$(controller)
-	rdma link delete "$DEV_A" || return
-	wait_until not dev_exists "$DEV_A" || return
+	load_begin disk_rounds "$(host_disk)" && device_goes || return
 	[ ! -e "$dir/delete_controller" ] ||
 		echo 1 >"$dir/delete_controller" 2>/dev/null
-	wait_until not has_disk
+	wait_until not has_disk || complain "the disk is there" || return
+	! load_end || complain "load without a disk"
 }
 
-here_down()
+users_down()
 {
 	local dir
 
 	dir=$(controller)
+	mountpoint -q "$OUT/mnt" && umount "$OUT/mnt"
 	[ -n "$dir" ] && echo 1 >"$dir/delete_controller"
 	target_down
-	rdma link delete "$DEV_A"
-	ip link delete "$IF_A"
-	# shellcheck disable=SC2086 # a list
-	modprobe -r -a $MODULES
-	rm -rf "$OUT"
 } 2>/dev/null
 
-nothing_left_here()
+all_steps()
 {
-	here_down
-	wait_until refcount_is_zero || complain "left: module in use" || return
-	[ -z "$(ss -Huan 'sport = :4791')" ] || complain "left: UDP port" ||
-		return
-	wait_until modprobe -r rdma_pane || complain "left: the module"
+	counters_note "$DEV_A"
+	step "the host connects" connects
+	step "blocks of 4 KiB" copies_blocks 4096
+	step "blocks of 1 MiB" copies_blocks 1048576
+	step "SEND_WITH_INV is used" sends_with_inv copies_blocks 65536
+	step "keys are taken back" keys_were_taken_back 100
+	step "a file system" has_file_system
+	step "the host disconnects" disconnects
+	step "the host connects again" connects_again
+	step "resets under load" resets_under_load
+	step "the target goes and returns under load" reconnects_under_load
+	step "the device goes under load" device_goes_under_load
+	target_down
+	step "the device returns" device_comes
+	target_up || ktap_exit_fail_msg "no target"
 }
 
 ktap_print_header
 need_pane
-need dd cmp
-# shellcheck disable=SC2086 # a list
-if ! modprobe -q -a $MODULES || [ ! -b $DISK ]; then
-	ktap_skip_all "no NVMe over Fabrics in this kernel"
-	exit "$KSFT_SKIP"
-fi
-# Loaded, it has the port of the first namespace, though there is no device.
-modprobe -r -q rdma_rxe
-mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+need dd cmp diff mkfs.ext4 e2fsck tcpdump
+need_modules "NVMe over Fabrics" nvmet nvmet-rdma nvme-rdma \
+	brd
 trap here_down EXIT
 trap 'exit 143' TERM INT
-ktap_set_plan 8
+ktap_set_plan 25
 stage_up_here || ktap_exit_fail_msg "no device"
 target_up || ktap_exit_fail_msg "no target"
-counters_note $DEV_A
-ktap_test_result "the host connects" connects
-ktap_test_result "blocks of 4 KiB" copies 4096
-ktap_test_result "blocks of 1 MiB" copies 1048576
-ktap_test_result "keys are taken back" keys_were_taken_back
-ktap_test_result "the host disconnects" disconnects
-ktap_test_result "the host connects again" connects_again
-ktap_test_result "the device goes" device_goes_under_load
+twice all_steps
 ktap_test_result "nothing is left behind" nothing_left_here
 ktap_finished

@@ -3,7 +3,8 @@
 #
 # setup.sh GROUP...: bring what the make targets need and the machine lacks.
 # Says in one line what it is about to install, and nothing when all is there.
-# Packages come from the machine's own suite only.
+# Packages come from the machine's own suite only. Some are unpacked below build
+# instead, for the guest.
 
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -16,10 +17,14 @@ SELFTESTS=("${COMPILER[@]}" libibverbs-dev librdmacm-dev)
 GUEST=(qemu-system-x86 busybox-static kmod python3 xz-utils cpio
        iproute2 ethtool iputils-ping procps
        rdma-core ibverbs-utils rdmacm-utils ibverbs-providers perftest)
-TESTS=(iperf3 nftables tshark tcpdump python3-pyverbs)
+TESTS=(iperf3 nftables tshark tcpdump python3-pyverbs e2fsprogs)
 STYLE=(codespell sparse perl xz-utils shellcheck)
 KERNEL=(bc bison flex libelf-dev libssl-dev xz-utils cpio kmod dwarves)
 BENCH=(iperf3 gnuplot-nox)
+# Installed, these would start services on the machine, at the latest when it
+# boots: they are unpacked for the guest only.
+TOOLS=(open-iscsi libisns0 libopeniscsiusr)
+TOOLS_DIR=$PANE_TOP/build/tools
 
 packages_for()
 {
@@ -115,4 +120,38 @@ install_missing()
 	install_packages "${missing[@]}"
 }
 
+have_tools()
+{
+	[ "$(cat "$TOOLS_DIR/packages" 2>/dev/null)" = "${TOOLS[*]}" ]
+}
+
+download_tools()
+{
+	(cd "$1" && log_run "apt-get download" \
+		apt-get -q download "${TOOLS[@]}")
+}
+
+# The programs do not need what the packages would do when they are installed.
+unpack_tools()
+{
+	local debs=$TOOLS_DIR.debs deb
+
+	! have_tools || return 0
+	say "set-up: unpacking ${TOOLS[*]} in build/tools"
+	rm -rf "$TOOLS_DIR" "$debs"
+	mkdir -p "$TOOLS_DIR" "$debs"
+	if ! download_tools "$debs" 2>/dev/null; then
+		apt_quiet update
+		download_tools "$debs"
+	fi
+	for deb in "$debs"/*.deb; do
+		dpkg -x "$deb" "$TOOLS_DIR"
+	done
+	rm -rf "$debs"
+	echo "${TOOLS[*]}" >"$TOOLS_DIR/packages"
+}
+
 with_lock setup install_missing "$@"
+if [[ " $* " == *" tests "* ]]; then
+	with_lock setup unpack_tools
+fi

@@ -230,6 +230,7 @@ struct pane_reading {
 	u32 left;
 	u32 psn;
 	u32 first_psn;		/* of its first response */
+	bool again;		/* it was answered before */
 	bool active;
 	bool paused;		/* until wait_timer fires */
 	struct pane_keyref ref;

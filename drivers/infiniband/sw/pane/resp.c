@@ -79,12 +79,12 @@ void pane_resp_answer(struct pane_qp *qp, const struct pane_res *res)
 }
 
 /**
- * pane_resp_fatal - refuse a request for good
+ * pane_resp_refuse - tell that a request is refused
  * @qp: the QP
  * @why: which NAK
  * @psn: of the packet that is refused
  */
-void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn)
+void pane_resp_refuse(struct pane_qp *qp, enum pane_resp_result why, u32 psn)
 {
 	/* ACK what came before, or its requester takes this for its answer */
 	pane_resp_send_due_ack(qp);
@@ -92,11 +92,8 @@ void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn)
 	case PANE_RESP_INV_REQ:
 		pane_count(qp->dev, sent_inv_req);
 		resp_send_aeth(qp, PANE_NAK_INV_REQ, psn);
-		pane_qp_raise(qp, IB_EVENT_QP_REQ_ERR);
 		break;
 	case PANE_RESP_REM_ACC:
-		pane_qp_raise(qp, IB_EVENT_QP_ACCESS_ERR);
-		fallthrough;
 	case PANE_RESP_REM_ACC_TOLD:
 		pane_count(qp->dev, sent_rem_access);
 		resp_send_aeth(qp, PANE_NAK_REM_ACC, psn);
@@ -106,6 +103,16 @@ void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn)
 		resp_send_aeth(qp, PANE_NAK_REM_OP, psn);
 		break;
 	}
+}
+
+/* Refuse a request for good; likewise */
+void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn)
+{
+	pane_resp_refuse(qp, why, psn);
+	if (why == PANE_RESP_INV_REQ)
+		pane_qp_raise(qp, IB_EVENT_QP_REQ_ERR);
+	else if (why == PANE_RESP_REM_ACC)
+		pane_qp_raise(qp, IB_EVENT_QP_ACCESS_ERR);
 	pane_qp_error(qp);
 }
 

@@ -39,6 +39,7 @@ void pane_resp_continue(struct pane_qp *qp);
 void pane_resp_absent(struct pane_qp *qp);
 void pane_resp_keep(struct pane_qp *qp, const struct pane_pkt *p);
 void pane_resp_send_due_ack(struct pane_qp *qp);
+void pane_resp_refuse(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
 void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
 void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome);
 void pane_resp_answer(struct pane_qp *qp, const struct pane_res *res);

@@ -20,6 +20,7 @@ static void read_start(struct pane_qp *qp, u32 psn, u64 va, u32 length,
 	rd->left = length;
 	rd->psn = psn;
 	rd->first_psn = psn;
+	rd->again = false;
 	rd->active = true;
 	rd->paused = false;
 	rd->ref = *ref;
@@ -88,6 +89,7 @@ void pane_resp_read_again(struct pane_qp *qp, const struct pane_pkt *p)
 		if (va - res->va != off || length > res->length - off)
 			continue;
 		read_start(qp, p->psn, va, length, &res->ref);
+		qp->resp.reading.again = true;
 		pane_resp_read_run(qp);
 		return;
 	}
@@ -184,6 +186,24 @@ void pane_resp_read_refused(struct pane_qp *qp, u32 psn)
 	pane_rexmit_wait(qp, pane_txq_delay(&qp->tx_resp));
 }
 
+/*
+ * The answer ends: the binding is gone, or the memory. The peer that asks again
+ * may have got the first answer meanwhile: he is done then, the key was taken
+ * back in order, and he ignores what he is told.
+ */
+static void read_refused(struct pane_qp *qp, int err)
+{
+	struct pane_reading *rd = &qp->resp.reading;
+	enum pane_resp_result why = err == -EACCES ? PANE_RESP_REM_ACC :
+						     PANE_RESP_REM_OP;
+
+	rd->active = false;
+	if (rd->again)
+		pane_resp_refuse(qp, why, rd->psn);
+	else
+		pane_resp_fatal(qp, why, rd->psn);
+}
+
 /**
  * pane_resp_read_run - send responses of the READ that is being answered
  * @qp: the QP
@@ -203,10 +223,7 @@ void pane_resp_read_run(struct pane_qp *qp)
 		err = read_step(qp);
 
 	if (err == -EACCES || err == -EFAULT) {
-		rd->active = false;
-		pane_resp_fatal(qp, err == -EACCES ? PANE_RESP_REM_ACC :
-						     PANE_RESP_REM_OP,
-				rd->psn);
+		read_refused(qp, err);
 	} else if (err == -EAGAIN) {
 		rd->paused = true;
 		pane_rexmit_wait(qp, PANE_ODP_WAIT);
