@@ -4,48 +4,68 @@
 
 usage: pane_pyverbs.py SUITE BASELINE [OPTION-OF-THE-SUITE...]
 
-The baseline has a line "pass NAME" or "skip NAME" for each test. Results are
-printed in KTAP: one for every test that the baseline has passed, which must
-pass again, and one for all others together, which may be skipped and may pass,
-but not fail. With PANE_PYVERBS_WRITE in the environment a new baseline goes
-into the file that it names.
+The baseline has one line for each test,
+
+    pass NAME
+    skip NAME REASON
+    omit NAME REASON
+
+"skip" has the reason that the test itself gives. "omit" is for what fails where
+it ought to be skipped, because the kernel lacks something: it is not run, and
+counts as skipped. Where the outcome depends on the kernel there are two lines,
+which begin with "linux<N.N:" and "linux>=N.N:".
+
+Results are printed in KTAP: one for every test that has to pass, and one for
+all others together. It is a failure when a test fails, is skipped and was not,
+is skipped for another reason, is not in the baseline, or is not there any more.
+A test that passes where it was skipped is named. The last line counts them all.
+
+With PANE_PYVERBS_WRITE in the environment a new baseline, for this kernel only,
+goes into the file that it names.
 """
 
 import os
+import platform
+import re
 import sys
 import unittest
 
+LINE = re.compile(r"(?:linux(<|>=)(\d+)\.(\d+): )?"
+                  r"(pass|skip|omit) (\S+) ?(.*)$")
+
+
+def name_of(test):
+    return test.id().removeprefix("tests.").replace(" ", "_")
+
 
 class Outcomes(unittest.TestResult):
-    """What became of each test, by name."""
+    """What became of each test, (outcome, why) by name."""
 
     def __init__(self):
         super().__init__()
         self.by_name = {}
-        self.why = {}
 
     def note(self, test, outcome, why=""):
-        name = test.id().removeprefix("tests.")
+        name = name_of(test)
         # a subtest that failed comes before the test that passed around it
-        if self.by_name.get(name) not in ("FAIL", "ERROR"):
-            self.by_name[name] = outcome
-            self.why[name] = why
+        if self.by_name.get(name, ("",))[0] != "fail":
+            self.by_name[name] = (outcome, why)
 
     def addSuccess(self, test):
         self.note(test, "pass")
 
     def addSkip(self, test, reason):
-        self.note(test, "skip", reason)
+        self.note(test, "skip", " ".join(reason.split()))
 
     def addFailure(self, test, err):
-        self.note(test, "FAIL", self._exc_info_to_string(err, test))
+        self.note(test, "fail", self._exc_info_to_string(err, test))
 
     def addError(self, test, err):
-        self.note(test, "ERROR", self._exc_info_to_string(err, test))
+        self.addFailure(test, err)
 
     def addSubTest(self, test, subtest, err):
         if err:
-            self.addError(test, err)
+            self.addFailure(test, err)
 
 
 class Report:
@@ -53,15 +73,13 @@ class Report:
 
     def __init__(self, plan):
         self.number = 0
-        self.failed = 0
         print(f"TAP version 13\n1..{plan}")
 
-    def result(self, passed, name, why=""):
+    def result(self, name, complaint):
         self.number += 1
-        self.failed += not passed
-        for line in why.splitlines() if not passed else ():
+        for line in complaint.splitlines():
             print("#", line)
-        print(f"{'ok' if passed else 'not ok'} {self.number} {name}")
+        print(f"{'not ok' if complaint else 'ok'} {self.number} {name}")
 
 
 def load_suite(directory, options):
@@ -75,46 +93,111 @@ def load_suite(directory, options):
     return unittest.TestLoader().loadTestsFromModule(tests)
 
 
+def omit_tests(suite, omitted):
+    """Make tests into such that say why they are skipped."""
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            omit_tests(test, omitted)
+        elif name_of(test) in omitted:
+            skip = unittest.skip(omitted[name_of(test)])
+            method = test.id().rpartition(".")[2]
+            setattr(test, method, skip(lambda: None))
+
+
+def kernel_version():
+    return tuple(map(int, re.match(r"(\d+)\.(\d+)",
+                                   platform.release()).groups()))
+
+
+def is_for_kernel(relation, major, minor):
+    if not relation:
+        return True
+    older = kernel_version() < (int(major), int(minor))
+    return older if relation == "<" else not older
+
+
 def read_baseline(path):
-    """Outcome by name."""
+    """(outcome, why) by name, for this kernel, and why by name for what is not
+    to be run."""
+    baseline, omitted = {}, {}
     with open(path, encoding="utf-8") as file:
-        pairs = (line.split() for line in file if not line.startswith("#"))
-        return {name: outcome for outcome, name in pairs}
+        for line in file:
+            match = LINE.match(line.strip())
+            if match and is_for_kernel(*match.groups()[:3]):
+                outcome, name, why = match.groups()[3:]
+                if outcome == "omit":
+                    outcome, omitted[name] = "skip", why
+                baseline[name] = (outcome, why)
+            elif not match and not line.startswith("#"):
+                sys.exit(f"{path}: what does this mean: {line.strip()}")
+    return baseline, omitted
 
 
 def write_baseline(path, outcomes):
     with open(path, "w", encoding="utf-8") as file:
         file.write("# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB\n")
-        for name, outcome in sorted(outcomes.by_name.items()):
-            file.write(f"{outcome} {name}\n")
+        for name, (outcome, why) in sorted(outcomes.items()):
+            why = f" {why}" if outcome == "skip" else ""
+            file.write(f"{outcome} {name}{why}\n")
+
+
+NOT_THERE = ("not there", "")
+
+
+def complaint_about(name, outcomes, baseline):
+    """Empty if there is nothing to complain about."""
+    got = outcomes.get(name, NOT_THERE)
+    wanted = baseline.get(name, NOT_THERE)
+    if got[0] == "pass" or got == wanted:
+        return ""
+    return f"{name}: {' '.join(got)}\n    and not: {' '.join(wanted)}\n"
+
+
+def tell_news(outcomes, baseline):
+    for name, (outcome, _) in sorted(outcomes.items()):
+        if outcome == "pass" and baseline.get(name, NOT_THERE)[0] != "pass":
+            print(f"# passes, and did not in the baseline: {name}")
 
 
 def compare(outcomes, baseline):
-    must_pass = sorted(name for name in baseline if baseline[name] == "pass")
+    """What there is to complain about, by name."""
+    return {name: complaint_about(name, outcomes, baseline)
+            for name in sorted(outcomes.keys() | baseline.keys())}
+
+
+def print_results(complaints, baseline):
+    must_pass = [name for name in complaints
+                 if baseline.get(name, NOT_THERE)[0] == "pass"]
     report = Report(len(must_pass) + 1)
     for name in must_pass:
-        outcome = outcomes.by_name.pop(name, "not there")
-        why = outcomes.why.get(name, "")
-        report.result(outcome == "pass", name, f"{outcome} {why}")
-
-    failures = ""
-    for name, outcome in outcomes.by_name.items():
-        if outcome in ("FAIL", "ERROR"):
-            failures += f"{outcome} {name}\n{outcomes.why[name]}\n"
-        elif outcome == "pass":
-            print(f"# passes, and the baseline does not know: {name}")
-    report.result(not failures, "no other test fails", failures)
-    return report.failed
+        report.result(name, complaints[name])
+    report.result("all others are skipped, for the reasons they had",
+                  "".join(complaints[name] for name in complaints
+                          if name not in must_pass))
 
 
-def main(directory, baseline, *options):
+def print_count(complaints, outcomes):
+    good = [outcomes[name][0] for name in complaints if not complaints[name]]
+    print(f"# of all tests {good.count('pass')} passed, "
+          f"{len(complaints) - len(good)} failed, "
+          f"{good.count('skip')} skipped")
+
+
+def main(directory, baseline_path, *options):
+    baseline, omitted = read_baseline(baseline_path)
     outcomes = Outcomes()
     # what tests print is none of our results
     outcomes.buffer = True
-    load_suite(directory, list(options)).run(outcomes)
+    suite = load_suite(directory, list(options))
+    omit_tests(suite, omitted)
+    suite.run(outcomes)
     if "PANE_PYVERBS_WRITE" in os.environ:
-        write_baseline(os.environ["PANE_PYVERBS_WRITE"], outcomes)
-    return 1 if compare(outcomes, read_baseline(baseline)) else 0
+        write_baseline(os.environ["PANE_PYVERBS_WRITE"], outcomes.by_name)
+    complaints = compare(outcomes.by_name, baseline)
+    print_results(complaints, baseline)
+    tell_news(outcomes.by_name, baseline)
+    print_count(complaints, outcomes.by_name)
+    return 1 if any(complaints.values()) else 0
 
 
 if __name__ == "__main__":

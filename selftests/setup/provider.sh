@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# provider.sh [SOURCE-DIR [OUT-DIR]]: compile the user-space provider into a
-# library that libibverbs can load without installing it.
+# provider.sh [SOURCE-DIR [OUT-DIR [ROOT]]]: compile the user-space provider into
+# a library that libibverbs can load without installing it. With ROOT it is for
+# the rdma-core below that directory, by the compiler there (suite-root.sh).
 
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -10,6 +11,9 @@ here=$(dirname "${BASH_SOURCE[0]}")
 
 src=${1:-$PANE_TOP/user-provider}
 out=${2:-$PANE_TOP/build/provider}
+root=${3:-}
+read -r -a compiler <<<"${CC:-gcc}"
+[ -z "$root" ] || compiler=("$here/in-root.sh" "$root" gcc)
 
 CFLAGS=(-O2 -g -fPIC -fvisibility=hidden -std=gnu11
 	-Wall -Wextra -Werror -Wno-sign-compare -Wno-unused-parameter
@@ -37,7 +41,7 @@ pabi_of()
 # the pipe with it.
 flush_exists()
 {
-	echo '#include <infiniband/verbs.h>' | ${CC:-gcc} -E - |
+	echo '#include <infiniband/verbs.h>' | "${compiler[@]}" -E - |
 		grep IBV_QP_EX_WITH_FLUSH >/dev/null
 }
 
@@ -51,7 +55,7 @@ link_library()
 		CFLAGS+=(-DHAVE_IBV_WR_FLUSH)
 	fi
 	printf '{ local: *; };\n' >"$out/provider.map"
-	${CC:-gcc} "${CFLAGS[@]}" ${EXTRA_CFLAGS:+$EXTRA_CFLAGS} -shared \
+	"${compiler[@]}" "${CFLAGS[@]}" ${EXTRA_CFLAGS:+$EXTRA_CFLAGS} -shared \
 		-I "$src" -I "$out/include" -I "$PANE_TOP/include/uapi" \
 		-isystem "$core/include" \
 		-Wl,--no-undefined -Wl,--as-needed \
@@ -64,11 +68,12 @@ link_library()
 up_to_date()
 {
 	[ -e "$1" ] && [ -z "$(find "$src" "$PANE_TOP/include/uapi" "$core" \
-		"${BASH_SOURCE[0]}" -type f -newer "$1" -print -quit 2>/dev/null)" ]
+		${root:+"$root/var/lib/dpkg/status"} "${BASH_SOURCE[0]}" \
+		-type f -newer "$1" -print -quit 2>/dev/null)" ]
 }
 
 ls "$src"/*.c >/dev/null 2>&1 || die "no sources in $src"
-core=$("$here/rdma-core-headers.sh")
+core=$("$here/rdma-core-headers.sh" "$root")
 lib=$out/libpane-rdmav$(pabi_of).so
 mkdir -p "$out"
 if ! up_to_date "$lib"; then

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# Stage rdma-core's private headers, which no -dev package ships, and print the
-# directory: .../include for the compiler, .../make_abi_structs.py beside it.
+# rdma-core-headers.sh [ROOT]: stage rdma-core's private headers, which no -dev
+# package ships, and print the directory: .../include for the compiler,
+# .../make_abi_structs.py beside it.
 #
-# They come from Debian's source package of the installed version. Where the
-# archive lacks its original tarball, another version with the same private ABI
-# serves, and the output says so.
+# They come from Debian's source package of the version that is installed, on
+# the machine or below ROOT. Where the archive lacks its original tarball,
+# another version with the same private ABI serves, and the output says so.
 
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -15,8 +16,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 installed_version()
 {
 	# shellcheck disable=SC2016 # dpkg-query expands it
-	dpkg-query -W -f '${source:Upstream-Version}-${source:Version}\n' \
-		libibverbs1 | sed 's/^[^-]*-//'
+	dpkg-query --root="$root/" -W -f '${source:Version}\n' libibverbs1
 }
 
 # The private ABI is in the names of the library's symbol versions, for example
@@ -25,8 +25,9 @@ installed_pabi()
 {
 	local lib
 
-	lib=$(ldconfig -p | sed -n 's/.*libibverbs\.so\.1 .*=> //p' | head -n 1)
-	grep -ao 'IBVERBS_PRIVATE_[0-9]*' "$lib" | head -n 1 |
+	lib=$(dpkg-query --root="$root/" -L libibverbs1 |
+		grep '/libibverbs\.so\.1$')
+	grep -ao 'IBVERBS_PRIVATE_[0-9]*' "$root$lib" | head -n 1 |
 		sed 's/.*_//'
 }
 
@@ -62,12 +63,12 @@ fetch_tree()
 
 find_tree()
 {
-	local tree=$1 own suite
+	local tree=$1 suite spec
 
-	own=$("$here/suite-apt.sh" own)
-	fetch_tree "$own" "$tree" "rdma-core=$version" && return
-	for suite in $("$here/suite-apt.sh" suites); do
-		fetch_tree "$suite" "$tree" rdma-core && return
+	for spec in "rdma-core=$version" rdma-core; do
+		for suite in $("$here/suite-apt.sh" suites); do
+			fetch_tree "$suite" "$tree" "$spec" && return
+		done
 	done
 	die "no source of rdma-core with private ABI $pabi in the archive"
 }
@@ -161,6 +162,7 @@ report()
 	    "the same private ABI ($pabi)"
 }
 
+root=${1:-}
 version=$(installed_version)
 pabi=$(installed_pabi)
 [ -n "$pabi" ] || die "cannot read the private ABI of libibverbs"

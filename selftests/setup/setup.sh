@@ -25,6 +25,7 @@ BENCH=(iperf3 gnuplot-nox)
 # boots: they are unpacked for the guest only.
 TOOLS=(open-iscsi libisns0 libopeniscsiusr)
 TOOLS_DIR=$PANE_TOP/build/tools
+ROOT=(mmdebstrap debian-archive-keyring)
 
 packages_for()
 {
@@ -38,6 +39,7 @@ packages_for()
 	style) printf '%s\n' "${STYLE[@]}" ;;
 	kernel) printf '%s\n' "${COMPILER[@]}" "${KERNEL[@]}" ;;
 	bench) printf '%s\n' "${BENCH[@]}" ;;
+	root) printf '%s\n' "${ROOT[@]}" ;;
 	*) die "no such group of packages: $1" ;;
 	esac
 }

@@ -8,6 +8,7 @@
 #   suite-apt.sh candidates SUITE REGEX     package names that match
 #   suite-apt.sh binary SUITE DIR PACKAGE.. download .deb files into DIR
 #   suite-apt.sh source SUITE DIR PKG[=VER] download a source package into DIR
+#   suite-apt.sh line SUITE                 its line in a sources.list
 #   suite-apt.sh own                        the machine's own suite
 #   suite-apt.sh suites                     own suite and newer, oldest first
 
@@ -50,14 +51,19 @@ archive_uri()
 	printf '%s\n' "$uri"
 }
 
+# sources_line deb|deb-src URI SUITE
+sources_line()
+{
+	printf '%s [signed-by=%s] %s %s main\n' "$1" "$KEYRING" "$2" "$3"
+}
+
 write_config()
 {
 	local suite=$1 dir=$2 uri=$3 kind
 
 	mkdir -p "$dir"/{lists/partial,archives/partial,parts}
 	for kind in deb deb-src; do
-		printf '%s [signed-by=%s] %s %s main\n' \
-			"$kind" "$KEYRING" "$uri" "$suite"
+		sources_line "$kind" "$uri" "$suite"
 	done >"$dir/sources.list"
 	cat >"$dir/apt.conf" <<-CONF
 		Dir::State "$dir";
@@ -155,6 +161,7 @@ case $action in
 candidates) with_lock apt candidates "$@" ;;
 binary) with_lock apt binary "$@" ;;
 source) with_lock apt source_package "$@" ;;
+line) sources_line deb "$(archive_uri)" "$1" ;;
 own) own_suite ;;
 suites) all_suites ;;
 *) usage ;;

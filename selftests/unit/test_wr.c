@@ -247,11 +247,12 @@ static void check_flush(u32 length, u32 type, u32 level, u32 expected)
 }
 
 /*
- * Its length is that of no data. There is one type, and there are two levels.
+ * Its length is that of no data. There are two types, which can be combined, and
+ * two levels.
  */
 static void test_flush(void)
 {
-	static const u32 types[] = { 0, 2, 3, 4, 0x80, 0x101, U32_MAX };
+	static const u32 types[] = { 0, 4, 5, 6, 0x80, 0x101, U32_MAX };
 	static const u32 levels[] = { 2, 3, 0x10, 0x100, 1U << 31, U32_MAX };
 	u32 i;
 
@@ -267,6 +268,9 @@ static void test_flush(void)
 		    WRONG(LENGTH));
 	/* of all of a region: the length means nothing */
 	check_flush(U32_MAX, PANE_FLUSH_GLOBAL, PANE_FLUSH_MR, 0);
+	check_flush(64, PANE_FLUSH_PERSISTENT, PANE_FLUSH_RANGE, 0);
+	check_flush(64, PANE_FLUSH_GLOBAL | PANE_FLUSH_PERSISTENT,
+		    PANE_FLUSH_MR, 0);
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		check_flush(64, types[i], PANE_FLUSH_RANGE, WRONG(RESERVED));
 	for (i = 0; i < ARRAY_SIZE(levels); i++)

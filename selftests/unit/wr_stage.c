@@ -243,7 +243,7 @@ static u32 wrong_reserved(const struct rule *r, const struct pane_sq_wqe *u)
 		return all_zero(&u->rdma, sizeof(u->rdma)) ? 0 :
 							     WRONG(RESERVED);
 	if (r->op == PANE_WR_FLUSH)
-		return u->flush.type == PANE_FLUSH_GLOBAL &&
+		return u->flush.type >= 1 && u->flush.type <= 3 &&
 		       u->flush.level < 2 && !u->flush.reserved ?
 		       0 : WRONG(RESERVED);
 	if (qp.type == IB_QPT_UD && u->ud.reserved0)
@@ -380,7 +380,7 @@ void check_copied_op(const struct pane_swqe *w, const struct pane_sq_wqe *u)
 		CHECK_EQ(w->rdma.rkey, u->flush.rkey);
 		CHECK_EQ(w->rdma.srqn, u->flush.srqn & 0xffffff);
 		/* as it goes into the packet */
-		CHECK_EQ(w->rdma.feth, 1 | u->flush.level << 4);
+		CHECK_EQ(w->rdma.feth, u->flush.type | u->flush.level << 4);
 	} else if (qp.type == IB_QPT_UD) {
 		CHECK_EQ(w->ud.ah, u->ud.ah);
 		CHECK_EQ(w->ud.qpn, u->ud.remote_qpn & 0xffffff);

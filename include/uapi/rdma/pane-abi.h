@@ -80,6 +80,7 @@ enum pane_wr_flags {
 /* pane_sq_wqe.flush.type */
 enum pane_flush_type {
 	PANE_FLUSH_GLOBAL	= 1 << 0,	/* visible to all */
+	PANE_FLUSH_PERSISTENT	= 1 << 1,	/* there after a loss of power */
 };
 
 /* pane_sq_wqe.flush.level */
@@ -105,7 +106,7 @@ struct pane_sge {
  * @ex: the immediate (big endian), or the key to invalidate
  * @rdma: READ, WRITE, ATOMIC_WRITE (8 bytes of data); @srqn also for every operation of an XRC QP
  * @atomic: CMP_SWAP (compare, swap), FETCH_ADD (compare_add)
- * @flush: FLUSH, which has no data; @flush.type is enum pane_flush_type,
+ * @flush: FLUSH, which has no data; @flush.type is made of enum pane_flush_type,
  *         @flush.level enum pane_flush_level
  * @ud: sends of a UD QP; @ud.ah is the number from pane_create_ah_resp
  * @bind: BIND_MW; @bind.mw_rkey names the window by its upper 24 bits,

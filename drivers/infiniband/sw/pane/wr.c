@@ -117,6 +117,8 @@ static void wr_fail(struct pane_swqe *w, enum ib_wc_status status,
 static u32 wr_feth(const struct pane_sq_wqe *u)
 {
 	return (u->flush.type & PANE_FLUSH_GLOBAL ? PANE_FETH_GLOBAL : 0) |
+	       (u->flush.type & PANE_FLUSH_PERSISTENT ?
+		PANE_FETH_PERSISTENT : 0) |
 	       (u->flush.level == PANE_FLUSH_MR ? PANE_FETH_SEL_MR :
 						  PANE_FETH_SEL_RANGE);
 }
@@ -165,7 +167,10 @@ static bool wr_reserved_ok(const struct pane_qp *qp, const struct pane_swqe *w,
 	    w->op == PANE_WR_BIND_MW)
 		return true;
 	if (w->op == PANE_WR_FLUSH)
-		return u->flush.type == PANE_FLUSH_GLOBAL &&
+		/* whether a region is persistent is for its owner to say */
+		return u->flush.type &&
+		       !(u->flush.type & ~(PANE_FLUSH_GLOBAL |
+					   PANE_FLUSH_PERSISTENT)) &&
 		       u->flush.level <= PANE_FLUSH_MR &&
 		       !u->flush.reserved;
 	if (pane_wr_info(w)->class == PANE_WRC_LOCAL)
