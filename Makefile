@@ -18,7 +18,7 @@ SETUP_KDIR := $(if $(filter command environment,$(firstword $(origin KDIR))),$(K
 SUBJOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 .PHONY: all modules provider selftests unit style demo check check-all \
-	check-debug check-rdma-core bench \
+	check-debug check-rdma-core in-tree bench \
 	install shell clean help
 
 all: modules provider
@@ -31,6 +31,7 @@ help:
 	@echo 'make check-all     the same, each of them at full length'
 	@echo 'make check-debug   the same on a kernel with KASAN and kmemleak'
 	@echo 'make check-rdma-core  rdma-core 44, 56, 65, each on three kernels'
+	@echo 'make in-tree       the driver as a part of the newest kernel'
 	@echo 'make bench         pane beside rdma_rxe: table and chart'
 	@echo 'make install       module, provider, manual pages; as root'
 	@echo 'make shell         an interactive guest with two devices up'
@@ -50,16 +51,17 @@ NEEDS_unit := unit provider
 NEEDS_style := modules style
 NEEDS_demo := modules provider selftests vm
 NEEDS_check := modules provider selftests unit style vm tests
-NEEDS_check-all := $(NEEDS_check)
+NEEDS_check-all := $(NEEDS_check) stacks
 NEEDS_check-debug := modules provider selftests vm tests kernel
 NEEDS_check-rdma-core := modules provider selftests vm tests root
+NEEDS_in-tree := provider selftests vm tests kernel in-tree
 NEEDS_bench := modules provider selftests vm bench
 NEEDS_shell := modules provider vm
 
 # Targets of their own, and not first lines of the recipes: make expands a whole
 # recipe, KVER included, before it runs the first line.
 SETUPS := $(addprefix setup-,modules provider selftests unit style demo check \
-	    check-all check-debug check-rdma-core bench shell)
+	    check-all check-debug check-rdma-core in-tree bench shell)
 .PHONY: $(SETUPS)
 $(SETUPS): setup-%:
 	@KDIR='$(SETUP_KDIR)' $(SETUP)/setup.sh $(NEEDS_$*)
@@ -94,6 +96,9 @@ check-debug: setup-check-debug modules provider selftests
 
 check-rdma-core: setup-check-rdma-core modules provider selftests
 	@selftests/check-rdma-core.sh $(VMFLAGS)
+
+in-tree: setup-in-tree provider
+	@selftests/in-tree.sh $(VMFLAGS)
 
 bench: setup-bench modules provider selftests
 	@selftests/bench/bench.sh $(VMFLAGS)

@@ -172,7 +172,7 @@ check_codespell
 check_shellcheck
 # objects of the checks stay out of the tree
 rm -rf "$COPY"
-copy_sources "$COPY"
+copy_sources "$COPY" Kbuild drivers include
 check_warnings
 check_sparse
 rm -rf "$COPY"

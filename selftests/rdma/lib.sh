@@ -115,6 +115,13 @@ refused()
 	return 1
 }
 
+# skip_all REASON...: nothing can be tested
+skip_all()
+{
+	ktap_skip_all "$@"
+	exit "$KSFT_SKIP"
+}
+
 # need TOOL...: skip the whole test when one of them is missing
 need()
 {
@@ -122,15 +129,34 @@ need()
 
 	for tool in "$@"; do
 		command -v "$tool" >/dev/null ||
-			ktap_skip_all "no $tool on this machine"
+			skip_all "no $tool on this machine"
 	done
 }
 
 need_pane()
 {
-	[ "$(id -u)" -eq 0 ] || ktap_skip_all "needs root"
+	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
 	need ip rdma ss ethtool ping
-	modprobe -q rdma_pane || ktap_skip_all "no rdma_pane module"
+	modprobe -q rdma_pane || skip_all "no rdma_pane module"
+	grep -q '^rdma_pane ' /proc/modules || BUILT_IN=yes
+}
+
+# Part of the kernel, the driver cannot be unloaded.
+BUILT_IN=
+
+is_built_in()
+{
+	[ -n "$BUILT_IN" ]
+}
+
+need_module()
+{
+	! is_built_in || skip "the driver is built in"
+}
+
+module_goes()
+{
+	is_built_in || modprobe -r rdma_pane
 }
 
 # ---- whose devices are seen where --------------------------------------
@@ -711,7 +737,7 @@ nothing_left()
 		return
 	wait_until refcount_is_zero || complain "left: module in use" || return
 	wait_until no_pane_links || complain "left: a device" || return
-	wait_until modprobe -r rdma_pane || complain "left: the module"
+	wait_until module_goes || complain "left: the module"
 }
 
 # The trap: whatever happened before

@@ -186,7 +186,7 @@ all_steps()
 ktap_print_header
 need_pane
 need dd cmp diff mkfs.ext4 e2fsck iscsid iscsiadm tcpdump
-! pidof iscsid >/dev/null || ktap_skip_all "this machine runs iscsid"
+! pidof iscsid >/dev/null || skip_all "this machine runs iscsid"
 need_modules iSER iscsi_target_mod target_core_iblock ib_isert ib_iser sd_mod brd
 trap here_down EXIT
 trap 'exit 143' TERM INT

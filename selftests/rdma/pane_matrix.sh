@@ -75,7 +75,7 @@ family()
 ktap_print_header
 need_pane
 need tc
-modprobe -q sch_netem || ktap_skip_all "no netem in this kernel"
+modprobe -q sch_netem || skip_all "no netem in this kernel"
 cleanup_at_exit
 ktap_set_plan $((${#FAMILIES[@]} + 2))
 stage_up || ktap_exit_fail_msg "no devices"

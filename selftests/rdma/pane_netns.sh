@@ -641,10 +641,10 @@ cleanup_more()
 
 ktap_print_header
 need_pane
-is_all || ktap_skip_all "takes minutes: make check-all has it"
+is_all || skip_all "takes minutes: make check-all has it"
 need ibv_rc_pingpong ibv_ud_pingpong ibv_asyncwatch ibv_devinfo rping stdbuf \
 	dmesg sysctl ib_write_bw ib_read_bw ib_send_bw ib_atomic_bw
-[ -w /dev/kmsg ] || ktap_skip_all "no log of the kernel"
+[ -w /dev/kmsg ] || skip_all "no log of the kernel"
 cleanup_at_exit
 trap cleanup_more EXIT
 ktap_set_plan $(($(count) + 5))

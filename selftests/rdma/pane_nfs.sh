@@ -159,7 +159,7 @@ ktap_print_header
 need_pane
 need dd cmp diff python3 tcpdump
 need_modules "NFS over RDMA" rpcrdma nfsd nfsv4
-! serves_already || ktap_skip_all "this machine serves files"
+! serves_already || skip_all "this machine serves files"
 trap here_down EXIT
 trap 'exit 143' TERM INT
 ktap_set_plan 19

@@ -78,8 +78,8 @@ run_suite()
 ktap_print_header
 need_pane
 "${IN_ROOT[@]}" /usr/bin/python3 -c 'import pyverbs' 2>/dev/null ||
-	ktap_skip_all "no python3-pyverbs on this machine"
-[ -d "$SUITE" ] || ktap_skip_all "no $SUITE on this machine"
+	skip_all "no python3-pyverbs on this machine"
+[ -d "$SUITE" ] || skip_all "no $SUITE on this machine"
 cleanup_at_exit
 ktap_set_plan 3
 VERSION=$(core_version)

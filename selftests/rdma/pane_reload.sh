@@ -63,6 +63,7 @@ psns_unpredictable()
 
 ktap_print_header
 need_pane
+! is_built_in || skip_all "the driver is built in"
 cleanup_at_exit
 ktap_set_plan 6
 begin || ktap_exit_fail_msg "no devices"

@@ -119,7 +119,7 @@ nothing_left_here()
 	link_del "$DEV_A"
 	wait_until port_is_free "$NS_A" || complain "left: UDP port" || return
 	wait_until refcount_is_zero || complain "left: module in use" || return
-	wait_until modprobe -r rdma_pane || complain "left: the module" ||
+	wait_until module_goes || complain "left: the module" ||
 		return
 	wait_until rxe_away || complain "left: rdma_rxe"
 }
@@ -203,7 +203,7 @@ ktap_print_header
 need_pane
 need ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong rping \
 	ucmatose udaddy mckey ib_write_bw stdbuf
-modprobe -q rdma_rxe || ktap_skip_all "no rdma_rxe in this kernel"
+modprobe -q rdma_rxe || skip_all "no rdma_rxe in this kernel"
 cleanup_at_exit
 trap cleanup_here EXIT
 ktap_set_plan $((2 * $(list | wc -l) + 2 * $(peer_nets | wc -w) + 2))

@@ -343,8 +343,8 @@ need setpriv ibv_devinfo stat tee mkfifo
 cleanup_at_exit
 trap cleanup_more EXIT
 stage_up || ktap_exit_fail_msg "no devices"
-[ -e "$WINDOWS" ] || ktap_skip_all "no debugfs"
-events_on || ktap_skip_all "no tracefs"
+[ -e "$WINDOWS" ] || skip_all "no debugfs"
+events_on || skip_all "no tracefs"
 ktap_set_plan ${#tests[@]}
 for line in "${tests[@]}"; do
 	read -ra words <<<"$line"

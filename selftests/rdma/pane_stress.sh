@@ -290,6 +290,7 @@ all_at_once()
 
 module_stays()
 {
+	need_module || return
 	start "$1" && not modprobe -r -q rdma_pane && flows && both_alive
 	after $? && nothing_in_use
 }
@@ -353,6 +354,7 @@ load_cycles()
 	local i
 
 	devices_down
+	need_module || return
 	unload && loaded_cycle || return
 	caches >"$OUT/caches"
 	for ((i = 0; i < CYCLES; i++)); do
@@ -364,6 +366,7 @@ no_traces()
 {
 	local left
 
+	need_module || return
 	left=$(traces)
 	[ -z "$left" ] || complain "left: $left" || return
 	caches | diff "$OUT/caches" - >"$OUT/diff" && return
@@ -468,6 +471,6 @@ ktap_set_plan "$(list_for_machine | wc -l)"
 { stage_up && outside_up; } || ktap_exit_fail_msg "no devices"
 while read -r -u 3 line; do
 	read -ra words <<<"$line"
-	ktap_test_result "${line//_/ }" "${words[@]}"
+	check "${line//_/ }" "${words[@]}"
 done 3< <(list_for_machine)
 ktap_finished

@@ -26,7 +26,7 @@ need_modules()
 	MODULES=$*
 	for module in "$@"; do
 		modprobe -q "$module" ||
-			ktap_skip_all "no $what in this kernel: $module"
+			skip_all "no $what in this kernel: $module"
 	done
 	# Loaded, it has the port of the first namespace, even without devices.
 	modprobe -r -q rdma_rxe
@@ -103,7 +103,7 @@ nothing_left_here()
 	wait_until refcount_is_zero || complain "left: module in use" || return
 	[ -z "$(ss -Huan 'sport = :4791')" ] || complain "left: UDP port" ||
 		return
-	wait_until modprobe -r rdma_pane || complain "left: the module"
+	wait_until module_goes || complain "left: the module"
 }
 
 # twice COMMAND...: once by each version of RoCE
@@ -140,7 +140,7 @@ moved_by()
 # taken back.)
 nothing_was_refused()
 {
-	counters_diff "$DEV_A" | grep -e ^access_[kpqr] -e ^sent_rem_op \
+	counters_diff "$DEV_A" | grep -e "^access_[kpqr]" -e ^sent_rem_op \
 		-e ^sent_inv_req -e _refused -e ^local_prot_err -e ^wqe_err -e ^cq_overrun \
 		>"$OUT/refused" || return 0
 	show refused

@@ -83,35 +83,35 @@ default_kver()
 	done | sort -V | tail -n 1
 }
 
-# module_sources: the files that the module is built from, without what a build
-# in the tree has made for its own kernel. git knows best; a source archive has
-# no repository.
-module_sources()
+# sources_in PATH...: the project's files there, without what a build in the tree
+# has made for its own kernel. git knows best; a source archive has no repository.
+sources_in()
 {
-	local -a where=(Kbuild drivers include)
-
 	if [ -e "$PANE_TOP/.git" ]; then
-		git -C "$PANE_TOP" ls-files -co --exclude-standard \
-			-- "${where[@]}" && return
+		git -C "$PANE_TOP" ls-files -co --exclude-standard -- "$@" &&
+			return
 	fi
-	(cd "$PANE_TOP" && find "${where[@]}" -type f \
+	(cd "$PANE_TOP" && find "$@" -type f \
 		! -name '*.o' ! -name '*.ko' ! -name '*.mod' ! -name '*.mod.c' \
 		! -name '.*' ! -name features.h)
 }
 
-# copy_sources DIR: bring a copy of them up to date. What is unchanged keeps its
-# time, so that make has little to do; what has gone is removed.
+# copy_sources DIR PATH...: bring a copy of them up to date. What is unchanged
+# keeps its time, so that make has little to do; what has gone is removed; what
+# is replaced may be a link to a file of others.
 copy_sources()
 {
 	local dir=$1 file
 
+	shift
 	mkdir -p "$dir"
-	module_sources | sort >"$dir/.sources.new"
+	sources_in "$@" | sort >"$dir/.sources.new"
 	while read -r file; do
 		[ -e "$PANE_TOP/$file" ] || continue
 		cmp -s "$PANE_TOP/$file" "$dir/$file" && continue
 		mkdir -p "$(dirname "$dir/$file")"
-		cp --preserve=mode "$PANE_TOP/$file" "$dir/$file"
+		cp --remove-destination --preserve=mode "$PANE_TOP/$file" \
+			"$dir/$file"
 	done <"$dir/.sources.new"
 	if [ -e "$dir/.sources" ]; then
 		comm -23 "$dir/.sources" "$dir/.sources.new" |

@@ -17,7 +17,7 @@ copy=$PANE_TOP/build/modules/$kver-$(hash_of <(printf '%s' "$kdir"))
 
 build()
 {
-	copy_sources "$copy"
+	copy_sources "$copy" Kbuild drivers include
 	log_run "the module's build for $kver" \
 		make -C "$kdir" M="$copy" -j"$(nproc)" "$@" modules
 }

@@ -18,8 +18,10 @@ GUEST=(qemu-system-x86 busybox-static kmod python3 xz-utils cpio
        iproute2 ethtool iputils-ping procps
        rdma-core ibverbs-utils rdmacm-utils ibverbs-providers perftest)
 TESTS=(iperf3 nftables tshark tcpdump python3-pyverbs e2fsprogs)
+STACKS=(libfabric-bin ucx-utils openmpi-bin python3-mpi4py qperf fio)
 STYLE=(codespell sparse perl xz-utils shellcheck)
 KERNEL=(bc bison flex libelf-dev libssl-dev xz-utils cpio kmod dwarves)
+IN_TREE=(rsync perl python3)
 BENCH=(iperf3 gnuplot-nox)
 # Installed, these would start services on the machine, at the latest when it
 # boots: they are unpacked for the guest only.
@@ -36,8 +38,10 @@ packages_for()
 	unit) printf '%s\n' "${COMPILER[@]}" ;;
 	vm) printf '%s\n' "${GUEST[@]}" ;;
 	tests) printf '%s\n' "${TESTS[@]}" ;;
+	stacks) printf '%s\n' "${STACKS[@]}" ;;
 	style) printf '%s\n' "${STYLE[@]}" ;;
 	kernel) printf '%s\n' "${COMPILER[@]}" "${KERNEL[@]}" ;;
+	in-tree) printf '%s\n' "${IN_TREE[@]}" ;;
 	bench) printf '%s\n' "${BENCH[@]}" ;;
 	root) printf '%s\n' "${ROOT[@]}" ;;
 	*) die "no such group of packages: $1" ;;

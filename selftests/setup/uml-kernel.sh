@@ -15,6 +15,7 @@
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/lib.sh"
+. "$here/kconfig.sh"
 
 # Raise it when an entry's contents change for the same fragments.
 LAYOUT=1
@@ -30,17 +31,12 @@ variant=$1
 files=("${parts[@]/%/.config}")
 files=("${files[@]/#/$FRAGMENTS/}")
 
-wanted_options()
-{
-	grep -h '^CONFIG_' "${files[@]}" | sort -u
-}
-
 # What the result depends on, beside the sources' series.
 key()
 {
 	{
 		printf '%s\n' "$LAYOUT"
-		wanted_options
+		kconfig_options "${files[@]}"
 		gcc --version
 	} | sha256sum | cut -c1-12
 }
@@ -50,22 +46,10 @@ um_make()
 	make -C "$source" ARCH=um O="$entry/build" -j"$(nproc)" "$@"
 }
 
-# Options with unmet dependencies vanish silently, so what is left is compared
-# with what was wanted.
-lost_options()
-{
-	wanted_options | grep -vxF -f "$entry/build/.config" || true
-}
-
 configure()
 {
-	local lost
-
-	wanted_options >"$entry/wanted.config"
-	log_run configuration um_make KCONFIG_ALLCONFIG="$entry/wanted.config" \
-		allnoconfig
-	lost=$(lost_options)
-	[ -z "$lost" ] || die "options that did not survive: ${lost//$'\n'/ }"
+	kconfig_options "${files[@]}" >"$entry/wanted.config"
+	kconfig_make "$entry/build" "$entry/wanted.config" um_make
 	cp "$entry/build/.config" "$entry/config"
 }
 

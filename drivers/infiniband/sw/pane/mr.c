@@ -2,6 +2,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
+#include <rdma/iter.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "dmabuf.h"

@@ -239,10 +239,7 @@ static void netdev_state(struct pane_dev *dev, struct net_device *ndev)
 	if (dev->port_up == up)
 		return;
 	dev->port_up = up;
-	if (!up)
-		pane_count(dev, link_downed);
-	/* the core tells of it; where it does not, compat/ does */
-	compat_port_event(&dev->ibdev, PANE_PORT, up);
+	pane_stats_port_changed(dev, up);
 }
 
 /* The interface goes: the device follows when the core gets to it */

@@ -8,6 +8,13 @@ static const struct rdma_stat_desc pane_stat_descs[PANE_CNT_COUNT] = {
 #undef X
 };
 
+/* Clients hear of it from the core. */
+void pane_stats_port_changed(struct pane_dev *dev, bool up)
+{
+	if (!up)
+		pane_count(dev, link_downed);
+}
+
 struct rdma_hw_stats *pane_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port_num)
 {

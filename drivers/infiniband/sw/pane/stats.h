@@ -11,6 +11,8 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+struct pane_dev;
+
 /* name, meaning */
 #define PANE_COUNTERS(X)						\
 	X(sent_pkts,		"packets sent")				\
@@ -93,6 +95,7 @@ struct pane_stats {
 #define pane_count_add(dev, name, n) \
 	this_cpu_add((dev)->stats->c[PANE_CNT_##name], n)
 
+void pane_stats_port_changed(struct pane_dev *dev, bool up);
 struct rdma_hw_stats *pane_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port_num);
 int pane_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,

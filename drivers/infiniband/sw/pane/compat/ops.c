@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The old signatures of operations on top of the new ones */
+/* The old signatures of operations on top of the new ones, and the old duties */
 #include <rdma/uverbs_ioctl.h>
 
+#include "../pane.h"
+#include "events.h"
 #include "ops.h"
 
 #ifndef HAVE_CREATE_CQ_ATTRS
@@ -39,9 +41,28 @@ struct ib_mr *compat_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 /* the driver asks for none of what differs */
 struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 					u64 length, u64 iova, int fd,
-					int access, COMPAT_DMABUF_ARG)
+					int access, struct COMPAT_DMABUF *arg)
 {
 	return pane_reg_user_mr_dmabuf(ibpd, offset, length, iova, fd, access,
 				       NULL, NULL);
+}
+#endif
+
+#ifndef HAVE_CORE_PORT_EVENTS
+#undef pane_stats_port_changed
+void compat_port_changed(struct pane_dev *dev, bool up)
+{
+	struct ib_event ev = {
+		.device = &dev->ibdev,
+		.element.port_num = PANE_PORT,
+		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
+	};
+
+	pane_stats_port_changed(dev, up);
+	/* a device that is not registered yet, or no more, has no clients */
+	if (ib_device_try_get(&dev->ibdev)) {
+		ib_dispatch_event(&ev);
+		ib_device_put(&dev->ibdev);
+	}
 }
 #endif

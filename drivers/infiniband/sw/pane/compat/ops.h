@@ -30,13 +30,13 @@ struct ib_mr *compat_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 
 #ifndef HAVE_REG_DMABUF_DMAH
 #ifdef HAVE_REG_DMABUF_ATTRS
-#define COMPAT_DMABUF_ARG struct uverbs_attr_bundle *attrs
+#define COMPAT_DMABUF uverbs_attr_bundle
 #else
-#define COMPAT_DMABUF_ARG struct ib_udata *udata
+#define COMPAT_DMABUF ib_udata
 #endif
 struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 					u64 length, u64 iova, int fd,
-					int access, COMPAT_DMABUF_ARG);
+					int access, struct COMPAT_DMABUF *arg);
 #define pane_reg_user_mr_dmabuf compat_reg_user_mr_dmabuf
 #endif
 

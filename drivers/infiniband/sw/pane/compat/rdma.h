@@ -8,10 +8,6 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#ifdef HAVE_RDMA_ITER_H
-#include <rdma/iter.h>
-#endif
-
 #ifndef HAVE_UMEM_GET_VA
 #define ib_umem_get_va ib_umem_get
 #endif
@@ -36,28 +32,6 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #define IB_WC_FLUSH		8
 #define IB_WC_ATOMIC_WRITE	9
 #define IB_WR_ATOMIC_WRITE	15
-#endif
-
-/* Since 6.14 the core tells clients of the link's state, before drivers did */
-#ifdef HAVE_CORE_PORT_EVENTS
-static inline void compat_port_event(struct ib_device *ibdev, u32 port, bool up)
-{
-}
-#else
-static inline void compat_port_event(struct ib_device *ibdev, u32 port, bool up)
-{
-	struct ib_event ev = {
-		.device = ibdev,
-		.element.port_num = port,
-		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
-	};
-
-	/* a device that is not registered yet, or no more, has no clients */
-	if (ib_device_try_get(ibdev)) {
-		ib_dispatch_event(&ev);
-		ib_device_put(ibdev);
-	}
-}
 #endif
 
 #ifndef HAVE_UDATA_HELPERS
