@@ -224,6 +224,21 @@ shows_srq()
 	rdma resource show srq | grep "^dev $DEV_A " | grep -q "comm pane_seen"
 }
 
+# detail KIND TEXT: of one of the program's objects
+detail()
+{
+	rdma -dd resource show "$1" | grep -e "^dev $DEV_A " \
+		-e "^link $DEV_A/" | grep "comm pane_seen" | grep -q "$2" ||
+		complain "$1: no $2"
+}
+
+objects_have_details()
+{
+	detail qp "drv_sq_requests 0 drv_sq_waits_for nothing" &&
+		detail qp "drv_rq_waiting 0" && detail mr "drv_memory user" &&
+		detail cq "drv_entries 0 drv_armed"
+}
+
 # ---- what type 2 windows are -------------------------------------------
 
 mw_type2()
@@ -330,6 +345,7 @@ tests=(
 	trace_is_for_administrators
 	keys_are_not_told
 	objects_are_listed
+	objects_have_details
 	type2_is_busy
 	type2_is_free_again
 	events_off

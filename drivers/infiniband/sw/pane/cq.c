@@ -12,7 +12,7 @@
 /* ---- posting --------------------------------------------------------- */
 
 /* Entries that nobody took yet, as far as the other side tells the truth */
-static u32 cq_unread(const struct pane_cq *cq)
+u32 pane_cq_unread(const struct pane_cq *cq)
 {
 	return cq->prod - (cq->ctl ? READ_ONCE(cq->ctl->cons) : cq->cons);
 }
@@ -46,6 +46,12 @@ static void cq_write(struct pane_cq *cq, const struct pane_wc *wc)
 static u32 *cq_arm(struct pane_cq *cq)
 {
 	return cq->ctl ? &cq->ctl->arm : &cq->arm;
+}
+
+/* Is an event wanted? */
+bool pane_cq_armed(struct pane_cq *cq)
+{
+	return READ_ONCE(*cq_arm(cq));
 }
 
 /* He who waits for entries is told now, if there is anyone */
@@ -96,7 +102,7 @@ enum pane_cq_result pane_cq_post(struct pane_cq *cq, const struct pane_wc *wc,
 	enum pane_cq_result result = PANE_CQ_POSTED;
 
 	spin_lock_bh(&cq->lock);
-	if (unlikely(cq_unread(cq) > cq->mask)) {
+	if (unlikely(pane_cq_unread(cq) > cq->mask)) {
 		cq_overrun(cq);
 		result = PANE_CQ_OVERRUN;
 		goto out;
@@ -182,7 +188,7 @@ void pane_cq_forget(struct pane_cq *cq, u32 qpn)
 	u32 i, unread;
 
 	spin_lock_bh(&cq->lock);
-	unread = min(cq_unread(cq), cq->mask + 1);
+	unread = min(pane_cq_unread(cq), cq->mask + 1);
 	for (i = cq->prod - unread; i != cq->prod; i++) {
 		cqe = cq->ctl ? &cq->ring[i & cq->mask] :
 				&cq->kring[i & cq->mask].cqe;
@@ -358,7 +364,7 @@ static int cq_switch_ring(struct pane_cq *cq, struct pane_umap *map, u32 count)
 	int err = 0;
 
 	spin_lock_bh(&cq->lock);
-	unread = min(cq_unread(cq), cq->mask + 1);
+	unread = min(pane_cq_unread(cq), cq->mask + 1);
 	if (unread > count) {
 		err = -EINVAL;
 		goto out;
@@ -502,7 +508,7 @@ int pane_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 		cq->ctl->arm |= arm;
 	else
 		cq->arm |= arm;
-	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq_unread(cq);
+	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && pane_cq_unread(cq);
 	spin_unlock_irqrestore(&cq->lock, irqflags);
 	return missed;
 }

@@ -99,6 +99,8 @@ enum pane_cq_result {
 enum pane_cq_result pane_cq_post(struct pane_cq *cq, const struct pane_wc *wc,
 				 bool solicited);
 void pane_cq_notify(struct pane_cq *cq);
+u32 pane_cq_unread(const struct pane_cq *cq);
+bool pane_cq_armed(struct pane_cq *cq);
 void pane_cq_forget(struct pane_cq *cq, u32 qpn);
 
 int pane_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,

@@ -17,6 +17,7 @@
 #include "odp.h"
 #include "pane.h"
 #include "qp.h"
+#include "restrack.h"
 #include "srq.h"
 #include "umap.h"
 #include "wire.h"
@@ -335,6 +336,9 @@ static const struct ib_device_ops pane_device_ops = {
 	.detach_mcast = pane_detach_mcast,
 	.device_group = &pane_attr_group,
 	.disassociate_ucontext = pane_disassociate_ucontext,
+	.fill_res_cq_entry = pane_fill_res_cq,
+	.fill_res_mr_entry = pane_fill_res_mr,
+	.fill_res_qp_entry = pane_fill_res_qp,
 	.get_dma_mr = pane_get_dma_mr,
 	.get_hw_stats = pane_get_hw_stats,
 	.get_link_layer = pane_get_link_layer,

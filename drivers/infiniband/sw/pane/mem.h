@@ -14,6 +14,7 @@
 #include "grant.h"
 
 struct ib_pd;
+struct pane_odp;
 struct pane_qp;
 
 /* What became of an access that the rules allow, or do not */
@@ -22,6 +23,24 @@ enum pane_mem {
 	PANE_MEM_REFUSED,	/* a key, range or right is wrong */
 	PANE_MEM_ABSENT,	/* the pages are being brought: wait, try again */
 };
+
+/**
+ * struct pane_odp_page - pages that the data path did not find
+ * @odp: region
+ * @va: address of the first byte
+ * @write: it was to be written
+ */
+struct pane_odp_page {
+	const struct pane_odp *odp;
+	u64 va;
+	bool write;
+};
+
+static inline bool pane_odp_page_same(const struct pane_odp_page *a,
+				      const struct pane_odp_page *b)
+{
+	return a->odp == b->odp && a->va == b->va && a->write == b->write;
+}
 
 /* Instead of a length: wherever the key begins and ends */
 #define PANE_WHOLE	U64_MAX

@@ -12,6 +12,7 @@
 struct ib_dmah;
 struct pane_dev;
 struct pane_qp;
+struct uverbs_attr_bundle;
 
 /* What a region may be registered with beside the optional flags */
 #define PANE_MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \

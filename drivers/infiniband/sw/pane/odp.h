@@ -13,7 +13,7 @@
 #ifndef PANE_ODP_H
 #define PANE_ODP_H
 
-#include <linux/jiffies.h>
+#include <linux/err.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
@@ -25,24 +25,6 @@ struct pane_qp;
 
 /* Look again after this time, should the worker have forgotten us */
 #define PANE_ODP_WAIT	max(HZ / 10, 1)
-
-/**
- * struct pane_odp_page - pages that the data path did not find
- * @odp: region
- * @va: address of the first byte
- * @write: it was to be written
- */
-struct pane_odp_page {
-	const struct pane_odp *odp;
-	u64 va;
-	bool write;
-};
-
-static inline bool pane_odp_page_same(const struct pane_odp_page *a,
-				      const struct pane_odp_page *b)
-{
-	return a->odp == b->odp && a->va == b->va && a->write == b->write;
-}
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 

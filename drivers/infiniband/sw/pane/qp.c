@@ -22,7 +22,7 @@
  * what is left goes to the worker
  */
 #define QP_TURNS	8
-/* Of a queue; see pane_txq_delay() */
+/* Of a queue; see pane_rexmit_delay() */
 #define QP_MAX_REFUSALS	16
 
 /**

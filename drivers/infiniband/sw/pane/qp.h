@@ -29,7 +29,6 @@
 #include "mem.h"
 #include "mw.h"
 #include "num.h"
-#include "odp.h"
 
 struct pane_cq;
 struct pane_mr;
@@ -438,16 +437,6 @@ static inline void pane_swqe_sgl(struct pane_sgl *sgl, const struct pane_qp *qp,
 {
 	pane_sgl_init(sgl, qp->pd, w->sge, w->num_sge);
 	sgl->whole = true;
-}
-
-/*
- * Jiffies until it is worth while to try again, what the network stack had no
- * room for: more each time. Many QPs that try all the time would leave it no
- * time to make room.
- */
-static inline unsigned long pane_txq_delay(const struct pane_txq *txq)
-{
-	return min(1UL << txq->refusals, max(HZ / 8, 1UL));
 }
 
 static inline bool pane_qp_is_datagram(const struct pane_qp *qp)

@@ -36,6 +36,7 @@ u32 pane_req_next_psn(const struct pane_qp *qp);
 /* rexmit.c */
 void pane_rexmit_rewind(struct pane_qp *qp, u32 psn);
 void pane_rexmit_refused(struct pane_qp *qp, u32 psn);
+unsigned long pane_rexmit_delay(const struct pane_txq *txq);
 void pane_rexmit_arm(struct pane_qp *qp);
 void pane_rexmit_wait(struct pane_qp *qp, unsigned long delay);
 void pane_rexmit_pause(struct pane_qp *qp, enum pane_sq_wait why,

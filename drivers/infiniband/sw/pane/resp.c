@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <linux/slab.h>
 
+#include "odp.h"
 #include "pane.h"
 #include "psn.h"
 #include "qp.h"

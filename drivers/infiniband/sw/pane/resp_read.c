@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Answers to READs */
+#include "odp.h"
 #include "pane.h"
 #include "psn.h"
 #include "qp.h"
@@ -183,7 +184,7 @@ void pane_resp_read_refused(struct pane_qp *qp, u32 psn)
 	rd->va -= (u64)back << qp->mtu_shift;
 	rd->left += (u32)back << qp->mtu_shift;
 	rd->paused = true;
-	pane_rexmit_wait(qp, pane_txq_delay(&qp->tx_resp));
+	pane_rexmit_wait(qp, pane_rexmit_delay(&qp->tx_resp));
 }
 
 /*

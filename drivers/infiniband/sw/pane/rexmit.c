@@ -17,6 +17,7 @@
 #include <linux/timer.h>
 
 #include "ack.h"
+#include "odp.h"
 #include "pane.h"
 #include "psn.h"
 #include "qp.h"
@@ -77,6 +78,16 @@ void pane_rexmit_rewind(struct pane_qp *qp, u32 psn)
 	}
 }
 
+/*
+ * Jiffies until it is worth while to try again, what the network stack had no
+ * room for: more each time. Many QPs that try all the time would leave it no
+ * time to make room.
+ */
+unsigned long pane_rexmit_delay(const struct pane_txq *txq)
+{
+	return min(1UL << txq->refusals, max(HZ / 8, 1UL));
+}
+
 /* The network stack has no room: try again from @psn on, a little later */
 void pane_rexmit_refused(struct pane_qp *qp, u32 psn)
 {
@@ -88,7 +99,7 @@ void pane_rexmit_refused(struct pane_qp *qp, u32 psn)
 		pane_rexmit_rewind(qp, psn);
 	if (!qp->sq.wait)
 		pane_rexmit_pause(qp, PANE_SQ_WAIT_TX,
-				  pane_txq_delay(&qp->tx_req));
+				  pane_rexmit_delay(&qp->tx_req));
 }
 
 /* ---- time ------------------------------------------------------------ */
