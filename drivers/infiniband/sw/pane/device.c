@@ -220,16 +220,20 @@ static int pane_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 static int pane_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pane_dev *dev = to_pane_dev(ibpd->device);
+	struct pane_pd *pd = to_pane_pd(ibpd);
 	int err = ib_no_udata_io(udata);
 
-	if (!err && !pane_quota_take(&dev->num_pd, PANE_MAX_PD))
-		err = -ENOMEM;
-	return err;
+	if (err)
+		return err;
+	pd->counted = udata;
+	return pd->counted && !pane_quota_take(&dev->num_pd, PANE_MAX_PD) ?
+	       -ENOMEM : 0;
 }
 
 static int pane_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	atomic_dec(&to_pane_dev(ibpd->device)->num_pd);
+	if (to_pane_pd(ibpd)->counted)
+		atomic_dec(&to_pane_dev(ibpd->device)->num_pd);
 	return 0;
 }
 

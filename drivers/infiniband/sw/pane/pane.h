@@ -83,7 +83,7 @@
  * @num_mw: windows
  * @num_cq: CQs
  * @num_srq: SRQs
- * @num_pd: protection domains
+ * @num_pd: protection domains of users
  * @mw2_lock: guards the two that follow
  * @mw2: 'A' or 'B': what type 2 windows are
  * @num_mw2: how many there are; @mw2 changes only while there is none
@@ -128,8 +128,15 @@ struct pane_ucontext {
 	struct xarray mws;
 };
 
+/**
+ * struct pane_pd - a protection domain
+ * @ibpd: the core's half
+ * @counted: it is a user's; those of the kernel's own users (ib_mad) are not
+ *           counted, or users would not get what the device tells of
+ */
 struct pane_pd {
 	struct ib_pd ibpd;
+	bool counted;
 };
 
 struct pane_xrcd {

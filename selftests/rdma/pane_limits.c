@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Limits: those that a device tells of are reached and not passed; those that
+ * the administrator sets hold for who they are set for, and for nobody else.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../kselftest.h"
+#include "pane_fabric.h"
+#include "pane_util.h"
+
+static struct ibv_device_attr attr_of(struct node *n)
+{
+	struct ibv_device_attr attr;
+
+	CHECK_OK(ibv_query_device(n->ctx, &attr));
+	return attr;
+}
+
+/* ---- how many -------------------------------------------------------- */
+
+static void many_pds(const void *arg)
+{
+	struct ibv_pd **pd;
+	struct node n;
+	int num, i;
+
+	node_open_owner(&n);
+	num = attr_of(&n).max_pd - 1;	/* the node has one */
+	pd = calloc(num, sizeof(*pd));
+	for (i = 0; i < num; i++) {
+		pd[i] = ibv_alloc_pd(n.ctx);
+		CHECK(pd[i], "%d: %s", i, strerror(errno));
+	}
+	CHECK(!ibv_alloc_pd(n.ctx), "one more");
+	CHECK_EQ(errno, ENOMEM);
+	CHECK_OK(ibv_dealloc_pd(pd[7]));
+	pd[7] = ibv_alloc_pd(n.ctx);
+	CHECK(pd[7], "%s", strerror(errno));
+	for (i = 0; i < num; i++)
+		CHECK_OK(ibv_dealloc_pd(pd[i]));
+	free(pd);
+	node_close(&n);
+}
+
+static void many_ahs(const void *arg)
+{
+	struct ibv_ah_attr ah_attr = { .is_global = 1, .port_num = 1 };
+	struct ibv_ah **ah;
+	struct duo d;
+	int num, i;
+
+	duo_open(&d);
+	ah_attr.grh.dgid = d.peer.gid;
+	ah_attr.grh.sgid_index = d.own.gid_index;
+	ah_attr.grh.hop_limit = 64;
+	num = attr_of(&d.own).max_ah;
+	ah = calloc(num, sizeof(*ah));
+	for (i = 0; i < num; i++) {
+		ah[i] = ibv_create_ah(d.own.pd, &ah_attr);
+		CHECK(ah[i], "%d: %s", i, strerror(errno));
+	}
+	CHECK(!ibv_create_ah(d.own.pd, &ah_attr), "one more");
+	CHECK_EQ(errno, ENOMEM);
+	for (i = 0; i < num; i++)
+		CHECK_OK(ibv_destroy_ah(ah[i]));
+	free(ah);
+	duo_close(&d);
+}
+
+/* ---- how large ------------------------------------------------------- */
+
+static struct ibv_qp *qp_of(struct node *n, struct ibv_cq *cq,
+			    struct ibv_qp_cap cap)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = cap,
+		.qp_type = IBV_QPT_RC,
+	};
+
+	return ibv_create_qp(n->pd, &init);
+}
+
+static void large_qps(const void *arg)
+{
+	struct ibv_device_attr attr;
+	struct ibv_qp_cap most, cap;
+	uint32_t *const more[] = {
+		&cap.max_send_wr, &cap.max_recv_wr, &cap.max_send_sge,
+		&cap.max_recv_sge,
+	};
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct node n;
+
+	node_open_owner(&n);
+	attr = attr_of(&n);
+	cq = ibv_create_cq(n.ctx, 16, NULL, NULL, 0);
+	CHECK(cq, "%s", strerror(errno));
+	most = (struct ibv_qp_cap) {
+		.max_send_wr = attr.max_qp_wr,
+		.max_recv_wr = attr.max_qp_wr,
+		.max_send_sge = attr.max_sge,
+		.max_recv_sge = attr.max_sge,
+	};
+	qp = qp_of(&n, cq, most);
+	CHECK(qp, "%s", strerror(errno));
+	CHECK_OK(ibv_destroy_qp(qp));
+	for (unsigned int i = 0; i < ARRAY_SIZE(more); i++) {
+		cap = most;
+		++*more[i];
+		CHECK(!qp_of(&n, cq, cap), "more than %u", i);
+		CHECK_EQ(errno, EINVAL);
+	}
+	CHECK_OK(ibv_destroy_cq(cq));
+	node_close(&n);
+}
+
+static void large_cqs(const void *arg)
+{
+	struct ibv_cq *cq;
+	struct node n;
+	int most;
+
+	node_open_owner(&n);
+	most = attr_of(&n).max_cqe;
+	cq = ibv_create_cq(n.ctx, most, NULL, NULL, 0);
+	CHECK(cq, "%s", strerror(errno));
+	CHECK_EQ(ibv_resize_cq(cq, most + 1), EINVAL);
+	CHECK_OK(ibv_destroy_cq(cq));
+	CHECK(!ibv_create_cq(n.ctx, most + 1, NULL, NULL, 0), "more");
+	CHECK_EQ(errno, EINVAL);
+	CHECK(!ibv_create_cq(n.ctx, 16, NULL, NULL,
+			     n.ctx->num_comp_vectors), "another vector");
+	CHECK_EQ(errno, EINVAL);
+	node_close(&n);
+}
+
+static void large_srqs(const void *arg)
+{
+	struct ibv_device_attr attr;
+	struct ibv_srq_init_attr init = {};
+	struct ibv_srq *srq;
+	struct node n;
+
+	node_open_owner(&n);
+	attr = attr_of(&n);
+	init.attr.max_wr = attr.max_srq_wr;
+	init.attr.max_sge = attr.max_srq_sge;
+	srq = ibv_create_srq(n.pd, &init);
+	CHECK(srq, "%s", strerror(errno));
+	CHECK_OK(ibv_destroy_srq(srq));
+	init.attr.max_wr = attr.max_srq_wr + 1;
+	CHECK(!ibv_create_srq(n.pd, &init), "more requests");
+	CHECK_EQ(errno, EINVAL);
+	init.attr.max_wr = 1;
+	init.attr.max_sge = attr.max_srq_sge + 1;
+	CHECK(!ibv_create_srq(n.pd, &init), "more elements");
+	CHECK_EQ(errno, EINVAL);
+	node_close(&n);
+}
+
+/* ---- locked memory --------------------------------------------------- */
+
+/* Pinned memory counts; what is on demand does not */
+static void locked_memory(const void *arg)
+{
+	struct rlimit limit = { .rlim_cur = 65536, .rlim_max = 65536 };
+	static uint8_t mem[4 * 65536] __attribute__((aligned(4096)));
+	struct ibv_device_attr_ex attr;
+	struct ibv_mr *mr, *more;
+	struct node n;
+
+	node_open_owner(&n);
+	CHECK_OK(ibv_query_device_ex(n.ctx, NULL, &attr));
+	CHECK_OK(setrlimit(RLIMIT_MEMLOCK, &limit) ? errno : 0);
+	CHECK_OK(seteuid(65534) ? errno : 0);
+	CHECK(!ibv_reg_mr(n.pd, mem, 2 * 65536, 0), "more than allowed");
+	CHECK_EQ(errno, ENOMEM);
+	mr = ibv_reg_mr(n.pd, mem, 40960, 0);
+	CHECK(mr, "%s", strerror(errno));
+	CHECK(!ibv_reg_mr(n.pd, mem + 65536, 40960, 0), "both together");
+	CHECK_EQ(errno, ENOMEM);
+	if (attr.odp_caps.general_caps & IBV_ODP_SUPPORT) {
+		more = ibv_reg_mr(n.pd, mem, sizeof(mem), IBV_ACCESS_ON_DEMAND);
+		CHECK(more, "%s", strerror(errno));
+		CHECK_OK(ibv_dereg_mr(more));
+	}
+	CHECK_OK(ibv_dereg_mr(mr));
+	more = ibv_reg_mr(n.pd, mem + 65536, 40960, 0);
+	CHECK(more, "%s", strerror(errno));
+	CHECK_OK(ibv_dereg_mr(more));
+	CHECK_OK(seteuid(0) ? errno : 0);
+	node_close(&n);
+}
+
+/* ---- control groups -------------------------------------------------- */
+
+#define CGROUPS	"/sys/fs/cgroup"
+#define GROUP	CGROUPS "/pane_limits"
+
+static void group_write(const char *file, const char *text)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), GROUP "/%s", file);
+	f = fopen(path, "w");
+	CHECK(f, "%s: %s", path, strerror(errno));
+	CHECK(fputs(text, f) >= 0, "%s", strerror(errno));
+	CHECK(!fclose(f), "%s: %s", path, strerror(errno));
+}
+
+/* A group whose members may have so many objects of the device */
+static void group_open(const char *device, int objects)
+{
+	char text[128];
+
+	pane_shell("mountpoint -q $1 || mount -t cgroup2 none $1", CGROUPS);
+	if (pane_shell("echo +rdma >$1/cgroup.subtree_control", CGROUPS))
+		pane_skip("no control groups for RDMA in this kernel");
+	CHECK(!mkdir(GROUP, 0755) || errno == EEXIST, "%s", strerror(errno));
+	snprintf(text, sizeof(text), "%s hca_handle=max hca_object=%d\n", device,
+		 objects);
+	group_write("rdma.max", text);
+}
+
+static void group_enter(void)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%d\n", getpid());
+	group_write("cgroup.procs", text);
+}
+
+static void group_leave(void)
+{
+	FILE *f = fopen(CGROUPS "/cgroup.procs", "w");
+
+	CHECK(f, "%s", strerror(errno));
+	fprintf(f, "%d\n", getpid());
+	CHECK(!fclose(f), "%s", strerror(errno));
+}
+
+/* What a member's limit refuses others still get */
+static void control_group(const void *arg)
+{
+	struct ibv_mw *mw[3];
+	struct ibv_pd *pd, *more;
+	struct duo d;
+	int i;
+
+	duo_open(&d);		/* what was there before does not count */
+	group_open(ibv_get_device_name(d.own.ctx->device), 4);
+	group_enter();
+	pd = ibv_alloc_pd(d.own.ctx);
+	CHECK(pd, "%s", strerror(errno));
+	for (i = 0; i < 3; i++) {
+		mw[i] = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+		CHECK(mw[i], "%d: %s", i, strerror(errno));
+	}
+	CHECK(!ibv_alloc_pd(d.own.ctx), "one more");
+	CHECK_EQ(errno, EAGAIN);
+	mw_close(mw[1]);
+	mw[1] = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+	CHECK(mw[1], "%s", strerror(errno));
+	CHECK_EQ(ep_write(&d.p, &d.buf, 0, 0, 0), IBV_WC_SUCCESS);
+
+	group_leave();
+	more = ibv_alloc_pd(d.own.ctx);
+	CHECK(more, "%s", strerror(errno));
+	CHECK_OK(ibv_dealloc_pd(more));
+	for (i = 0; i < 3; i++)
+		mw_close(mw[i]);
+	CHECK_OK(ibv_dealloc_pd(pd));
+	CHECK_OK(rmdir(GROUP) ? errno : 0);
+	duo_close(&d);
+}
+
+static void list(void)
+{
+	pane_test(0, many_pds, NULL, "protection domains: max_pd, and one more");
+	pane_test(0, many_ahs, NULL, "address handles: max_ah, and one more");
+	pane_test(0, large_qps, NULL, "QPs as large as can be");
+	pane_test(0, large_cqs, NULL, "CQs as large as can be");
+	pane_test(0, large_srqs, NULL, "SRQs as large as can be");
+	pane_test(0, locked_memory, NULL, "limit of locked memory");
+	pane_test(0, control_group, NULL, "limit of a control group");
+}
+
+int main(int argc, char **argv)
+{
+	return pane_run(argc, argv, list);
+}
