@@ -239,6 +239,46 @@ objects_have_details()
 		detail cq "drv_entries 0 drv_armed"
 }
 
+# of_link NAME: all that was counted on the first device, of any QP
+of_link()
+{
+	rdma statistic show link "$DEV_A/1" | grep -o " $1 [0-9]*" |
+		sed 's/.* //'
+}
+
+# A QP is bound to a counter, which has the same names
+qp_is_counted_apart()
+{
+	local qp
+
+	qp=$(sed -n 's/^qp: lqpn \([0-9]*\) .*/\1/p' "$OUT/held")
+	rdma statistic qp bind link "$DEV_A/1" lqpn "$qp" || return
+	rdma statistic qp show link "$DEV_A/1" >"$OUT/counted"
+	grep -q "rcvd_pkts 0 " "$OUT/counted" &&
+		grep -q "sent_rem_access 0" "$OUT/counted" ||
+		complain "not shown" || return
+	rdma statistic qp unbind link "$DEV_A/1" cntn \
+		"$(grep -o "cntn [0-9]*" "$OUT/counted" | sed 's/cntn //')" \
+		lqpn "$qp" && [ -z "$(rdma statistic qp show link "$DEV_A/1")" ]
+}
+
+# What QPs count apart is part of what the link has, and stays there.
+all_is_counted()
+{
+	local before after status=0
+
+	rdma statistic qp set link "$DEV_A/1" auto type on || return
+	before=$(of_link rcvd_pkts)
+	counters_note "$DEV_A"
+	pingpong || status=1
+	after=$(of_link rcvd_pkts)
+	rdma statistic qp set link "$DEV_A/1" auto off
+	[ "$status" -eq 0 ] && [ "$after" -gt "$((before + 100))" ] &&
+		[ "$(counter_moved "$DEV_A" rcvd_pkts)" -eq \
+			"$((after - before))" ] && return
+	complain "from $before to $after, and not the same in sysfs"
+}
+
 # ---- what type 2 windows are -------------------------------------------
 
 mw_type2()
@@ -346,6 +386,8 @@ tests=(
 	keys_are_not_told
 	objects_are_listed
 	objects_have_details
+	qp_is_counted_apart
+	all_is_counted
 	type2_is_busy
 	type2_is_free_again
 	events_off

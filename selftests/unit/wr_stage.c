@@ -71,6 +71,7 @@ void make_qp_of(enum ib_qp_type type, u32 index, u32 slots)
 	set_capabilities(~0ULL);
 	qp = (struct pane_qp) {
 		.dev = &dev,
+		.stats = &stats,
 		.type = type,
 		.user = true,
 		.mtu_shift = MTU_SHIFT,

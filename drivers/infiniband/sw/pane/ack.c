@@ -65,7 +65,7 @@ static bool ack_upto(struct pane_qp *qp, u32 psn)
 			return true;
 		if (pane_wr_reads(w)) {
 			/* its answer is lost: an implied NAK */
-			pane_count(qp->dev, implied_nak);
+			pane_qp_count(qp, implied_nak);
 			pane_rexmit_go_back(qp, sq->una);
 			return false;
 		}
@@ -98,12 +98,12 @@ static void ack_rnr(struct pane_qp *qp, u32 psn, u8 timer)
 {
 	struct pane_sq *sq = &qp->sq;
 
-	pane_count(qp->dev, rcvd_rnr_err);
+	pane_qp_count(qp, rcvd_rnr_err);
 	if (sq->wait == PANE_SQ_WAIT_RNR)
 		return;
 	if (qp->attr.rnr_retry != 7) {
 		if (!sq->rnr_retries) {
-			pane_count(qp->dev, retry_rnr_exceeded_err);
+			pane_qp_count(qp, retry_rnr_exceeded_err);
 			pane_ack_fail(qp, IB_WC_RNR_RETRY_EXC_ERR);
 			return;
 		}
@@ -122,7 +122,7 @@ static void ack_nak(struct pane_qp *qp, u32 psn, u8 syndrome)
 	if ((syndrome & PANE_AETH_TYPE) == PANE_AETH_RNR_NAK) {
 		ack_rnr(qp, psn, syndrome & PANE_AETH_VALUE);
 	} else if (syndrome == PANE_NAK_PSN_SEQ) {
-		pane_count(qp->dev, rcvd_seq_err);
+		pane_qp_count(qp, rcvd_seq_err);
 		pane_rexmit_go_back(qp, psn);
 	} else {
 		pane_ack_fail(qp, ack_nak_status(syndrome));
@@ -150,7 +150,7 @@ static struct pane_swqe *ack_match(struct pane_qp *qp, const struct pane_pkt *p,
 	w = ack_head(qp);
 	if (!w || !(BIT(pane_wr_info(w)->class) & classes) ||
 	    p->psn != qp->sq.una) {
-		pane_count(qp->dev, unexpected_response);
+		pane_qp_count(qp, unexpected_response);
 		return NULL;
 	}
 	return w;
@@ -180,7 +180,7 @@ void pane_ack_no_place(struct pane_qp *qp)
 
 	if (!w)
 		return;
-	pane_count(qp->dev, local_prot_err);
+	pane_qp_count(qp, local_prot_err);
 	w->vendor_err = PANE_VERR_LKEY;
 	pane_ack_fail(qp, IB_WC_LOC_PROT_ERR);
 }
@@ -312,12 +312,12 @@ void pane_ack_packet(struct pane_qp *qp, const struct pane_pkt *p)
 	struct pane_sq *sq = &qp->sq;
 
 	if (!pane_qp_sends(qp)) {
-		pane_count(qp->dev, rx_qp_state);
+		pane_qp_count(qp, rx_qp_state);
 		return;
 	}
 	if (pane_psn_before(p->psn, sq->una) ||
 	    !pane_psn_before(p->psn, sq->sent)) {
-		pane_count(qp->dev, unexpected_response);
+		pane_qp_count(qp, unexpected_response);
 		return;
 	}
 

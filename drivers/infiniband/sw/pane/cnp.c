@@ -25,7 +25,7 @@ static void cnp_send(struct pane_qp *qp)
 	pane_tx_headers_done(&f);
 	memset(f.payload, 0, f.len);
 	pane_tx_end(qp, &f);
-	pane_count(qp->dev, np_cnp_sent);
+	pane_qp_count(qp, np_cnp_sent);
 }
 
 /**
@@ -36,7 +36,7 @@ void pane_cnp_marked(struct pane_qp *qp)
 {
 	u64 now = ktime_get_ns();
 
-	pane_count(qp->dev, np_ecn_marked_roce_packets);
+	pane_qp_count(qp, np_ecn_marked_roce_packets);
 	if (!pane_qp_receives(qp) || now - qp->cnp_sent < CNP_INTERVAL_NS)
 		return;
 	qp->cnp_sent = now;

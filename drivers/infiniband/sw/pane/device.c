@@ -8,6 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "ah.h"
+#include "counter.h"
 #include "cq.h"
 #include "device.h"
 #include "doorbell.h"
@@ -306,6 +307,7 @@ static void pane_dealloc_driver(struct ib_device *ibdev)
 	WARN_ON_ONCE(!xa_empty(&dev->ahs));
 	xa_destroy(&dev->ahs);
 	pane_keytab_destroy(&dev->keys);
+	xa_destroy(&dev->counters);
 	free_percpu(dev->stats);
 }
 
@@ -322,6 +324,11 @@ static const struct ib_device_ops pane_device_ops = {
 	.alloc_ucontext = pane_alloc_ucontext,
 	.alloc_xrcd = pane_alloc_xrcd,
 	.attach_mcast = pane_attach_mcast,
+	.counter_alloc_stats = pane_counter_alloc_stats,
+	.counter_bind_qp = pane_counter_bind_qp,
+	.counter_dealloc = pane_counter_dealloc,
+	.counter_unbind_qp = pane_counter_unbind_qp,
+	.counter_update_stats = pane_counter_update,
 	.create_ah = pane_create_ah,
 	.create_cq = pane_create_cq,
 	.create_qp = pane_create_qp,
@@ -379,6 +386,7 @@ static const struct ib_device_ops pane_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, pane_ibsrq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, pane_ucontext, ibuc),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, pane_xrcd, ibxrcd),
+	PANE_COUNTER_OBJECT
 };
 
 /*
@@ -440,6 +448,7 @@ static int device_init(struct pane_dev *dev, struct net_device *ndev)
 	dev->mw2 = 'B';
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	device_set_guid(dev, ndev);
+	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	dev->stats = alloc_percpu(struct pane_stats);
 	if (!dev->stats)
 		return -ENOMEM;

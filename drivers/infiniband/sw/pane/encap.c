@@ -183,7 +183,7 @@ static int encap_xmit_ip(struct pane_qp *qp, struct net *net,
 		struct dst_entry *dst = pane_av_route(pane_qp_av(qp), net);
 
 		if (!dst) {
-			pane_count(qp->dev, send_no_route);
+			pane_qp_count(qp, send_no_route);
 			kfree_skb(skb);
 			return -ENETUNREACH;
 		}
@@ -236,7 +236,7 @@ static int encap_xmit_eth(struct pane_qp *qp, struct net *net,
 
 	if (!ndev || dev_hard_header(skb, ndev, ETH_P_IBOE, cb.dmac, NULL,
 				     skb->len) < 0) {
-		pane_count(qp->dev, send_no_route);
+		pane_qp_count(qp, send_no_route);
 		kfree_skb(skb);
 		return -ENETUNREACH;
 	}

@@ -317,9 +317,9 @@ static void bind_count(struct pane_qp *qp, const struct pane_bind *b,
 {
 	trace_pane_mw_bind(qp, b, new_rkey, verr);
 	if (verr)
-		pane_count(qp->dev, bind_refused);
+		pane_qp_count(qp, bind_refused);
 	else
-		pane_count(qp->dev, mw_bound);
+		pane_qp_count(qp, mw_bound);
 }
 
 /* The slot that the window which a request names is in now */

@@ -78,6 +78,7 @@
  * @num_mcg: how many
  * @gsi: QP 1; RCU
  * @stats: counters
+ * @counters: those that QPs are bound to, struct pane_stats by number
  * @num_qp: QPs; limits what users may create
  * @num_mr: regions
  * @num_mw: windows
@@ -106,6 +107,7 @@ struct pane_dev {
 	u32 num_mcg;
 	struct pane_qp __rcu *gsi;
 	struct pane_stats __percpu *stats;
+	struct xarray counters;
 	atomic_t num_qp;
 	atomic_t num_mr;
 	atomic_t num_mw;

@@ -475,6 +475,7 @@ static void qp_init(struct pane_qp *qp, struct ib_qp *ibqp,
 		udata, struct pane_ucontext, ibuc);
 
 	qp->dev = to_pane_dev(ibqp->device);
+	qp->stats = qp->dev->stats;
 	qp->ibqp = ibqp;
 	qp->pd = ibqp->pd;
 	qp->resp.pd = ibqp->pd;

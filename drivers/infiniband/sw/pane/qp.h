@@ -312,6 +312,8 @@ struct pane_txq {
 /**
  * struct pane_qp - a queue pair
  * @dev: its device
+ * @stats: where it is counted what happens to it: its device's, or those that it
+ *         is bound to
  * @ibqp: the core's half; not to be touched once the state is PANE_QPS_DEAD
  * @pd: protection domain; likewise
  * @send_cq: likewise
@@ -360,6 +362,7 @@ struct pane_txq {
  */
 struct pane_qp {
 	struct pane_dev *dev;
+	struct pane_stats __percpu *stats;
 	struct ib_qp *ibqp;
 	struct ib_pd *pd;
 	struct pane_cq *send_cq;

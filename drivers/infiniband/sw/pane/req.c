@@ -71,7 +71,7 @@ void pane_req_finish(struct pane_qp *qp, struct pane_swqe *w,
 	sq->cons++;
 	req_tell_cons(qp);
 	if (!status && pane_wr_info(w)->class == PANE_WRC_SEND)
-		pane_count(qp->dev, rdma_sends);
+		pane_qp_count(qp, rdma_sends);
 	if (status || qp->sq_sig_all || (w->flags & PANE_WR_SIGNALED))
 		req_complete(qp, w, status);
 }
@@ -350,7 +350,7 @@ static int req_build(struct pane_qp *qp, struct pane_swqe *w,
 		pane_tx_abort(&f);
 		if (result == PANE_MEM_ABSENT)
 			return -EAGAIN;
-		pane_count(qp->dev, local_prot_err);
+		pane_qp_count(qp, local_prot_err);
 		return -EFAULT;
 	}
 	pane_tx_end(qp, &f);
@@ -450,7 +450,7 @@ static int req_send_datagram(struct pane_qp *qp, struct pane_swqe *w)
 		if (dst)
 			skb_dst_set(skb_peek_tail(&qp->tx_req.skbs), dst);
 	} else {
-		pane_count(qp->dev, send_no_route);
+		pane_qp_count(qp, send_no_route);
 	}
 	w->state = PANE_SWQE_DONE;
 	return 0;

@@ -91,16 +91,16 @@ void pane_resp_refuse(struct pane_qp *qp, enum pane_resp_result why, u32 psn)
 	pane_resp_send_due_ack(qp);
 	switch (why) {
 	case PANE_RESP_INV_REQ:
-		pane_count(qp->dev, sent_inv_req);
+		pane_qp_count(qp, sent_inv_req);
 		resp_send_aeth(qp, PANE_NAK_INV_REQ, psn);
 		break;
 	case PANE_RESP_REM_ACC:
 	case PANE_RESP_REM_ACC_TOLD:
-		pane_count(qp->dev, sent_rem_access);
+		pane_qp_count(qp, sent_rem_access);
 		resp_send_aeth(qp, PANE_NAK_REM_ACC, psn);
 		break;
 	default:
-		pane_count(qp->dev, sent_rem_op);
+		pane_qp_count(qp, sent_rem_op);
 		resp_send_aeth(qp, PANE_NAK_REM_OP, psn);
 		break;
 	}
@@ -122,12 +122,12 @@ void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn)
 /* Something was lost. Said once, until the missing packet comes. */
 static void resp_ahead(struct pane_qp *qp)
 {
-	pane_count(qp->dev, out_of_seq_request);
+	pane_qp_count(qp, out_of_seq_request);
 	if (qp->resp.nak_sent)
 		return;
 	qp->resp.nak_sent = true;
 	qp->resp.ack_due = false;
-	pane_count(qp->dev, sent_seq_err);
+	pane_qp_count(qp, sent_seq_err);
 	resp_send_aeth(qp, PANE_NAK_PSN_SEQ, qp->resp.epsn);
 }
 
@@ -149,7 +149,7 @@ static void resp_answer_again(struct pane_qp *qp, const struct pane_pkt *p)
 /* Executed before: whatever it was, it must not happen again */
 static void resp_duplicate(struct pane_qp *qp, const struct pane_pkt *p)
 {
-	pane_count(qp->dev, duplicate_request);
+	pane_qp_count(qp, duplicate_request);
 	switch (p->op->kind) {
 	case PANE_KIND_READ:
 		pane_resp_read_again(qp, p);
@@ -186,7 +186,7 @@ static void resp_rnr(struct pane_qp *qp, u32 psn)
 {
 	qp->resp.nak_sent = true;
 	pane_resp_send_due_ack(qp);
-	pane_count(qp->dev, send_rnr_err);
+	pane_qp_count(qp, send_rnr_err);
 	resp_send_aeth(qp, PANE_AETH_RNR_NAK | qp->attr.min_rnr_timer, psn);
 }
 
@@ -261,7 +261,7 @@ static void resp_uc(struct pane_qp *qp, const struct pane_pkt *p)
 	enum pane_resp_result result = PANE_RESP_INV_REQ;
 
 	if (p->psn != r->epsn) {
-		pane_count(qp->dev, out_of_seq_request);
+		pane_qp_count(qp, out_of_seq_request);
 		resp_uc_abandon(qp);
 	} else if (p->op->flags & PANE_OPF_FIRST) {
 		resp_uc_abandon(qp);
@@ -272,7 +272,7 @@ static void resp_uc(struct pane_qp *qp, const struct pane_pkt *p)
 		result = pane_resp_exec(qp, p);
 	if (result == PANE_RESP_DONE || result == PANE_RESP_WAIT)
 		return;
-	pane_count(qp->dev, rx_uc_dropped);
+	pane_qp_count(qp, rx_uc_dropped);
 	resp_uc_abandon(qp);
 	r->epsn = pane_psn_add(p->psn, 1);
 	if (result == PANE_RESP_REM_OP)
@@ -314,7 +314,7 @@ static void resp_dispatch(struct pane_qp *qp, const struct pane_pkt *p)
 	}
 	if (qp->type == IB_QPT_XRC_TGT && p->psn == qp->resp.epsn &&
 	    !resp_find_srq(qp, p)) {
-		pane_count(qp->dev, rx_no_srq);
+		pane_qp_count(qp, rx_no_srq);
 		pane_resp_fatal(qp, PANE_RESP_INV_REQ, p->psn);
 		return;
 	}
@@ -347,7 +347,7 @@ void pane_resp_keep(struct pane_qp *qp, const struct pane_pkt *p)
 	skb = skb_queue_len(&r->pend) < RESP_PEND_MAX ?
 	      skb_clone(p->skb, GFP_ATOMIC) : NULL;
 	if (!skb) {
-		pane_count(qp->dev, rx_backlog);
+		pane_qp_count(qp, rx_backlog);
 		/* nothing else is there that waits */
 		if (skb_queue_empty(&r->pend))
 			r->absent = false;
@@ -379,7 +379,7 @@ void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p)
 	struct pane_resp *r = &qp->resp;
 
 	if (!pane_qp_receives(qp)) {
-		pane_count(qp->dev, rx_qp_state);
+		pane_qp_count(qp, rx_qp_state);
 		return;
 	}
 	resp_established(qp);

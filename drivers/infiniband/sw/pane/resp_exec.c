@@ -106,7 +106,7 @@ enum pane_resp_result pane_resp_need_rwqe(struct pane_qp *qp)
 	case PANE_RQ_EMPTY:
 		return PANE_RESP_RNR;
 	case PANE_RQ_MALFORMED:
-		pane_count(qp->dev, wqe_err);
+		pane_qp_count(qp, wqe_err);
 		r->rcvd = 0;
 		pane_resp_complete(qp, IB_WC_LOC_QP_OP_ERR, NULL);
 		return PANE_RESP_REM_OP;
@@ -177,7 +177,7 @@ static enum pane_resp_result resp_send(struct pane_qp *qp,
 	if (mem == PANE_MEM_ABSENT)
 		return pane_resp_of(qp, mem);
 	if (mem) {
-		pane_count(qp->dev, local_prot_err);
+		pane_qp_count(qp, local_prot_err);
 		pane_resp_complete(qp, IB_WC_LOC_PROT_ERR, NULL);
 		return PANE_RESP_REM_OP;
 	}
@@ -190,7 +190,7 @@ static enum pane_resp_result resp_send(struct pane_qp *qp,
 				return result;
 		}
 		pane_resp_complete(qp, IB_WC_SUCCESS, p);
-		pane_count(qp->dev, rdma_recvs);
+		pane_qp_count(qp, rdma_recvs);
 		r->phase = PANE_RESP_IDLE;
 		r->msn++;
 	}
@@ -212,7 +212,7 @@ static void resp_count_access(struct pane_qp *qp, enum pane_access why)
 		[PANE_ACCESS_DEAD] = PANE_CNT_access_dead,
 	};
 
-	this_cpu_inc(qp->dev->stats->c[counter[why]]);
+	this_cpu_inc(qp->stats->c[counter[why]]);
 	trace_pane_access_violation(qp, why);
 }
 
@@ -231,7 +231,7 @@ static bool resp_keys_barred(struct pane_qp *qp)
 		r->bad_keys = 0;
 		return false;
 	}
-	pane_count(qp->dev, access_barred);
+	pane_qp_count(qp, access_barred);
 	return true;
 }
 

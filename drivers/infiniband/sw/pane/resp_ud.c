@@ -39,7 +39,7 @@ static void ud_complete(struct pane_qp *qp, const struct pane_pkt *p)
 	}
 	qp->resp.have_rwqe = false;
 	pane_qp_complete(qp, qp->recv_cq, &wc, p->solicited);
-	pane_count(qp->dev, rdma_recvs);
+	pane_qp_count(qp, rdma_recvs);
 }
 
 /* Put the datagram into the receive request */
@@ -72,7 +72,7 @@ void pane_resp_datagram_next(struct pane_qp *qp, const struct pane_pkt *p)
 	case PANE_RESP_DONE:
 		break;
 	case PANE_RESP_RNR:
-		pane_count(qp->dev, rx_ud_no_recv);
+		pane_qp_count(qp, rx_ud_no_recv);
 		return;
 	default:
 		pane_qp_error(qp);
@@ -81,7 +81,7 @@ void pane_resp_datagram_next(struct pane_qp *qp, const struct pane_pkt *p)
 	if (!pane_op_length_ok(p->op, p->len,
 			       ib_mtu_enum_to_int(qp->dev->mtu)) ||
 	    UD_GRH_SIZE + p->len > r->rwqe->length) {
-		pane_count(qp->dev, rx_ud_length);
+		pane_qp_count(qp, rx_ud_length);
 		return;
 	}
 	switch (ud_place(qp, p)) {
@@ -93,7 +93,7 @@ void pane_resp_datagram_next(struct pane_qp *qp, const struct pane_pkt *p)
 		pane_resp_absent(qp);
 		break;
 	default:
-		pane_count(qp->dev, local_prot_err);
+		pane_qp_count(qp, local_prot_err);
 		pane_resp_complete(qp, IB_WC_LOC_PROT_ERR, NULL);
 		pane_qp_error(qp);
 		break;
@@ -110,7 +110,7 @@ void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p)
 	struct pane_resp *r = &qp->resp;
 
 	if (!pane_qp_receives(qp)) {
-		pane_count(qp->dev, rx_qp_state);
+		pane_qp_count(qp, rx_qp_state);
 		return;
 	}
 	if (likely(skb_queue_empty(&r->pend))) {

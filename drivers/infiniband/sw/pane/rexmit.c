@@ -138,12 +138,12 @@ static bool rexmit_retry(struct pane_qp *qp, u32 psn)
 	struct pane_sq *sq = &qp->sq;
 
 	if (!sq->retries) {
-		pane_count(qp->dev, retry_exceeded_err);
+		pane_qp_count(qp, retry_exceeded_err);
 		pane_ack_fail(qp, IB_WC_RETRY_EXC_ERR);
 		return false;
 	}
 	sq->retries--;
-	pane_count(qp->dev, retransmits);
+	pane_qp_count(qp, retransmits);
 	pane_rexmit_rewind(qp, psn);
 	sq->progress = jiffies;
 	return true;
@@ -179,7 +179,7 @@ static void rexmit_expired(struct pane_qp *qp)
 		mod_timer(&qp->rexmit_timer, sq->progress + qp->ack_timeout);
 		return;
 	}
-	pane_count(qp->dev, ack_timeouts);
+	pane_qp_count(qp, ack_timeouts);
 	if (rexmit_retry(qp, sq->una)) {
 		mod_timer(&qp->rexmit_timer, jiffies + qp->ack_timeout);
 		pane_req_kick(qp);

@@ -307,7 +307,7 @@ static enum pane_counter rx_check(const struct pane_qp *qp,
 	if (!rx_qkey_ok(qp, p))
 		return PANE_CNT_rx_qkey;
 	if (!rx_icrc_needed(p->skb))
-		pane_count(qp->dev, rx_icrc_skipped);
+		pane_qp_count(qp, rx_icrc_skipped);
 	else if (!rx_icrc_ok(p))
 		return PANE_CNT_rx_icrc;
 	return PANE_CNT_rcvd_pkts;
@@ -353,11 +353,11 @@ static bool rx_admit(const struct pane_qp *qp, const struct pane_pkt *p)
 	enum pane_counter why = rx_check(qp, p);
 
 	if (why != PANE_CNT_rcvd_pkts) {
-		this_cpu_inc(qp->dev->stats->c[why]);
+		this_cpu_inc(qp->stats->c[why]);
 		return false;
 	}
-	pane_count(qp->dev, rcvd_pkts);
-	pane_count_add(qp->dev, rcvd_bytes, p->size);
+	pane_qp_count(qp, rcvd_pkts);
+	pane_qp_count_add(qp, rcvd_bytes, p->size);
 	return true;
 }
 
@@ -374,7 +374,7 @@ static bool rx_is_marked(const struct sk_buff *skb)
 static void rx_deliver(struct pane_qp *qp, struct pane_pkt *p)
 {
 	if (p->op->kind == PANE_KIND_CNP) {
-		pane_count(qp->dev, rx_cnp);
+		pane_qp_count(qp, rx_cnp);
 		return;
 	}
 	if (pane_qp_is_datagram(qp)) {

@@ -95,9 +95,18 @@ struct pane_stats {
 #define pane_count_add(dev, name, n) \
 	this_cpu_add((dev)->stats->c[PANE_CNT_##name], n)
 
+/* Where what happens to a QP is counted: on its device, or apart (counter.c) */
+#define pane_qp_count(qp, name) \
+	this_cpu_inc((qp)->stats->c[PANE_CNT_##name])
+#define pane_qp_count_add(qp, name, n) \
+	this_cpu_add((qp)->stats->c[PANE_CNT_##name], n)
+
 void pane_stats_port_changed(struct pane_dev *dev, bool up);
 struct rdma_hw_stats *pane_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port_num);
+void pane_stats_sum(const struct pane_stats __percpu *stats,
+		    struct rdma_hw_stats *sum);
+struct rdma_hw_stats *pane_stats_alloc(void);
 int pane_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port_num, int index);
 

@@ -66,7 +66,7 @@ static bool tx_place_new(struct pane_qp *qp, struct pane_frame *f, u32 psn)
 	struct sk_buff *skb = alloc_skb(TX_HEADROOM + len, GFP_ATOMIC);
 
 	if (unlikely(!skb)) {
-		pane_count(qp->dev, send_no_mem);
+		pane_qp_count(qp, send_no_mem);
 		return false;
 	}
 	skb_reserve(skb, TX_HEADROOM);
@@ -213,8 +213,8 @@ void pane_tx_end(struct pane_qp *qp, struct pane_frame *f)
 		tx_couple(f);
 	else
 		__skb_queue_tail(&f->txq->skbs, f->skb);
-	pane_count(qp->dev, sent_pkts);
-	pane_count_add(qp->dev, sent_bytes, f->seg_len);
+	pane_qp_count(qp, sent_pkts);
+	pane_qp_count_add(qp, sent_bytes, f->seg_len);
 }
 
 /* The packet is not to be sent after all */
@@ -254,7 +254,7 @@ bool pane_tx_flush(struct pane_qp *qp, struct sk_buff_head *list, u32 *psn,
 			++*sent;
 			continue;
 		}
-		pane_count(qp->dev, send_err);
+		pane_qp_count(qp, send_err);
 		if (ret == NET_XMIT_DROP && pane_qp_is_reliable(qp)) {
 			*psn = first;
 			__skb_queue_purge(list);

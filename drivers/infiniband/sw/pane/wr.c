@@ -301,7 +301,7 @@ static void wr_take(struct pane_qp *qp, struct pane_swqe *w,
 	if (!verr)
 		return;
 fail:
-	pane_count(qp->dev, wqe_err);
+	pane_qp_count(qp, wqe_err);
 	wr_fail(w, verr == PANE_VERR_WQE_LENGTH ? IB_WC_LOC_LEN_ERR :
 		IB_WC_LOC_QP_OP_ERR, verr);
 }

@@ -66,3 +66,17 @@ void compat_port_changed(struct pane_dev *dev, bool up)
 	}
 }
 #endif
+
+#ifndef HAVE_COUNTER_PORT
+#undef pane_counter_bind_qp
+#undef pane_counter_unbind_qp
+int compat_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
+{
+	return pane_counter_bind_qp(counter, ibqp, PANE_PORT);
+}
+
+int compat_counter_unbind_qp(struct ib_qp *ibqp)
+{
+	return pane_counter_unbind_qp(ibqp, PANE_PORT);
+}
+#endif

@@ -7,6 +7,7 @@
 #ifndef PANE_COMPAT_OPS_H
 #define PANE_COMPAT_OPS_H
 
+#include "../counter.h"
 #include "../cq.h"
 #include "../mr.h"
 
@@ -38,6 +39,19 @@ struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 					u64 length, u64 iova, int fd,
 					int access, struct COMPAT_DMABUF *arg);
 #define pane_reg_user_mr_dmabuf compat_reg_user_mr_dmabuf
+#endif
+
+/* the core had a size of its own */
+#ifndef HAVE_COUNTER_OBJ_SIZE
+#undef PANE_COUNTER_OBJECT
+#define PANE_COUNTER_OBJECT
+#endif
+
+#ifndef HAVE_COUNTER_PORT
+int compat_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp);
+int compat_counter_unbind_qp(struct ib_qp *ibqp);
+#define pane_counter_bind_qp compat_counter_bind_qp
+#define pane_counter_unbind_qp compat_counter_unbind_qp
 #endif
 
 #endif /* PANE_COMPAT_OPS_H */
