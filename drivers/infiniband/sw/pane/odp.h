@@ -34,6 +34,11 @@ struct pane_qp;
 				 IB_ODP_SUPPORT_ATOMIC | \
 				 IB_ODP_SUPPORT_SRQ_RECV)
 
+/* And on those that acknowledge, where the core has these operations */
+#define PANE_ODP_RELIABLE	(PANE_ODP_TRANSPORT | (PANE_FLUSH_CAPS ? \
+				 IB_ODP_SUPPORT_FLUSH |			\
+				 IB_ODP_SUPPORT_ATOMIC_WRITE : 0))
+
 struct pane_odp *pane_odp_create(u64 start, u64 length);
 void pane_odp_destroy(struct pane_odp *odp);
 void *pane_odp_ptr(const struct pane_odp *odp, u64 off, u32 *len, bool write);

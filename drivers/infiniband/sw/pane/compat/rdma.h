@@ -92,4 +92,10 @@ static inline int ib_no_udata_io(struct ib_udata *udata)
 }
 #endif
 
+/* Since 6.16 */
+#ifndef HAVE_ODP_FLUSH
+#define IB_ODP_SUPPORT_FLUSH		BIT(6)
+#define IB_ODP_SUPPORT_ATOMIC_WRITE	BIT(7)
+#endif
+
 #endif /* PANE_COMPAT_RDMA_H */
