@@ -483,9 +483,6 @@ static inline bool pane_qp_receives(const struct pane_qp *qp)
 
 /* qp.c */
 struct pane_qp *pane_qp_find(u32 qpn);
-int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		   struct ib_udata *udata);
-int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void pane_qp_enter(struct pane_qp *qp);
 void pane_qp_leave(struct pane_qp *qp);
 void pane_qp_purge_tx(struct pane_qp *qp);
@@ -496,6 +493,12 @@ void pane_qp_complete(struct pane_qp *qp, struct pane_cq *cq,
 void pane_qp_forget(struct pane_qp *qp);
 void pane_qp_pages_came(u32 qpn, const struct pane_odp_page *refused);
 void pane_qp_raise(struct pane_qp *qp, enum ib_event_type event);
+void pane_qp_work(struct work_struct *work);
+
+/* qp_create.c */
+int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata);
+int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
 /* qp_state.c */
 int pane_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
