@@ -9,6 +9,16 @@
 
 #include "pane.h"
 
+/* What a call that makes a region returns when the kernel has said @ret */
+static struct ibv_mr *pane_mr_made(struct verbs_mr *vmr, int ret)
+{
+	if (!ret)
+		return &vmr->ibv_mr;
+	free(vmr);
+	errno = ret;
+	return NULL;
+}
+
 struct ibv_mr *pane_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length,
 			   uint64_t iova, int access)
 {
@@ -23,12 +33,7 @@ struct ibv_mr *pane_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length,
 
 	ret = ibv_cmd_reg_mr(ibpd, addr, length, iova, access, vmr, &cmd,
 			     sizeof(cmd), &resp, sizeof(resp));
-	if (ret) {
-		free(vmr);
-		errno = ret;
-		return NULL;
-	}
-	return &vmr->ibv_mr;
+	return pane_mr_made(vmr, ret);
 }
 
 struct ibv_mr *pane_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset,
@@ -53,12 +58,7 @@ struct ibv_mr *pane_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset,
 	ret = ibv_cmd_reg_dmabuf_mr(ibpd, offset, length, iova, fd, access,
 				    vmr);
 #endif
-	if (ret) {
-		free(vmr);
-		errno = ret;
-		return NULL;
-	}
-	return &vmr->ibv_mr;
+	return pane_mr_made(vmr, ret);
 }
 
 int pane_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd,
@@ -101,12 +101,7 @@ struct ibv_mr *pane_import_mr(struct ibv_pd *ibpd, uint32_t handle)
 		return NULL;
 
 	ret = ibv_cmd_query_mr(ibpd, vmr, handle);
-	if (ret) {
-		free(vmr);
-		errno = ret;
-		return NULL;
-	}
-	return &vmr->ibv_mr;
+	return pane_mr_made(vmr, ret);
 }
 
 void pane_unimport_mr(struct ibv_mr *ibmr)

@@ -54,12 +54,18 @@ bool pane_cq_armed(struct pane_cq *cq)
 	return READ_ONCE(*cq_arm(cq));
 }
 
-/* He who waits for entries is told now, if there is anyone */
+/*
+ * He who waits for entries is told now, if there is anyone: true, and
+ * pane_cq_notify() is due
+ */
 static bool cq_disarm(struct pane_cq *cq)
 {
 	cq->held = 0;
 	/* user space may write it any moment: only who clears it notifies */
-	return xchg(cq_arm(cq), 0);
+	if (!xchg(cq_arm(cq), 0))
+		return false;
+	atomic_inc(&cq->notifying);
+	return true;
 }
 
 /* Moderation: is he to be told later, of more entries at once? */
@@ -110,10 +116,8 @@ enum pane_cq_result pane_cq_post(struct pane_cq *cq, const struct pane_wc *wc,
 	cq_write(cq, wc);
 	/* the entry first, then the look at arm: its setter polls after it */
 	smp_mb();
-	if (cq_tell(cq, solicited)) {
-		atomic_inc(&cq->notifying);
+	if (cq_tell(cq, solicited))
 		result = PANE_CQ_NOTIFY;
-	}
 out:
 	spin_unlock_bh(&cq->lock);
 	return result;
@@ -128,18 +132,21 @@ void pane_cq_notify(struct pane_cq *cq)
 		wake_up_var(&cq->notifying);
 }
 
-static enum hrtimer_restart cq_hold_over(struct hrtimer *timer)
+/* Entries that were held back are told of now */
+static void cq_tell_held(struct pane_cq *cq)
 {
-	struct pane_cq *cq = container_of(timer, struct pane_cq, hold_timer);
 	bool tell;
 
-	spin_lock(&cq->lock);
+	spin_lock_bh(&cq->lock);
 	tell = cq->held && cq_disarm(cq);
-	if (tell)
-		atomic_inc(&cq->notifying);
-	spin_unlock(&cq->lock);
+	spin_unlock_bh(&cq->lock);
 	if (tell)
 		pane_cq_notify(cq);
+}
+
+static enum hrtimer_restart cq_hold_over(struct hrtimer *timer)
+{
+	cq_tell_held(container_of(timer, struct pane_cq, hold_timer));
 	return HRTIMER_NORESTART;
 }
 
@@ -152,18 +159,13 @@ static enum hrtimer_restart cq_hold_over(struct hrtimer *timer)
 int pane_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 {
 	struct pane_cq *cq = to_pane_cq(ibcq);
-	bool tell;
 
 	spin_lock_bh(&cq->lock);
 	cq->hold_count = count;
 	cq->hold_time = period;
-	/* those that were held by the old rule are told of now */
-	tell = cq->held && cq_disarm(cq);
-	if (tell)
-		atomic_inc(&cq->notifying);
 	spin_unlock_bh(&cq->lock);
-	if (tell)
-		pane_cq_notify(cq);
+	/* by the old rule */
+	cq_tell_held(cq);
 	return 0;
 }
 

@@ -218,22 +218,23 @@ static int pane_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	return 0;
 }
 
+/*
+ * Those of the kernel's own users (ib_mad), who have no udata, are not counted,
+ * or other users would not get what the device tells of.
+ */
 static int pane_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pane_dev *dev = to_pane_dev(ibpd->device);
-	struct pane_pd *pd = to_pane_pd(ibpd);
 	int err = ib_no_udata_io(udata);
 
-	if (err)
-		return err;
-	pd->counted = udata;
-	return pd->counted && !pane_quota_take(&dev->num_pd, PANE_MAX_PD) ?
-	       -ENOMEM : 0;
+	if (!err && udata && !pane_quota_take(&dev->num_pd, PANE_MAX_PD))
+		err = -ENOMEM;
+	return err;
 }
 
 static int pane_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	if (to_pane_pd(ibpd)->counted)
+	if (udata)
 		atomic_dec(&to_pane_dev(ibpd->device)->num_pd);
 	return 0;
 }

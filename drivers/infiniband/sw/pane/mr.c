@@ -83,26 +83,53 @@ static void mr_fill_grant(struct pane_grant *g, struct pane_mr *mr,
 	g->mr = mr;
 }
 
+/* A region, and the grant that it will have */
+static struct pane_mr *mr_begin(struct pane_dev *dev, enum pane_mr_kind kind,
+				struct pane_grant **g)
+{
+	struct pane_mr *mr;
+
+	*g = pane_grant_alloc(GFP_KERNEL);
+	if (!*g)
+		return ERR_PTR(-ENOMEM);
+	mr = mr_create(dev, kind);
+	if (IS_ERR(mr))
+		pane_grant_free(*g);
+	return mr;
+}
+
+/* The opposite of mr_begin() */
+static struct ib_mr *mr_give_up(struct pane_dev *dev, struct pane_mr *mr,
+				struct pane_grant *g, int err)
+{
+	mr_destroy(dev, mr);
+	pane_grant_free(g);
+	return ERR_PTR(err);
+}
+
+/* From here on the key opens it */
+static struct ib_mr *mr_publish(struct pane_dev *dev, struct pane_mr *mr,
+				struct pane_grant *g)
+{
+	pane_grant_replace(pane_keytab_at(&dev->keys, mr->slotno), g);
+	return &mr->ibmr;
+}
+
 /*
  * ib_get_dma_mr(): everything the kernel can address. Kernel users only.
  */
 struct ib_mr *pane_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	struct pane_dev *dev = to_pane_dev(ibpd->device);
-	struct pane_grant *g = pane_grant_alloc(GFP_KERNEL);
+	struct pane_grant *g;
 	struct pane_mr *mr;
 
-	if (!g)
-		return ERR_PTR(-ENOMEM);
-	mr = mr_create(dev, PANE_MR_DMA);
-	if (IS_ERR(mr)) {
-		pane_grant_free(g);
+	mr = mr_begin(dev, PANE_MR_DMA, &g);
+	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	}
 	mr_fill_grant(g, mr, ibpd, mr->ibmr.lkey, access);
 	g->length = U64_MAX;
-	pane_grant_replace(pane_keytab_at(&dev->keys, mr->slotno), g);
-	return &mr->ibmr;
+	return mr_publish(dev, mr, g);
 }
 
 static void mr_unpin(struct mr_pages *p)
@@ -224,27 +251,18 @@ struct ib_mr *pane_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
 	if (err)
 		return ERR_PTR(err);
 
-	g = pane_grant_alloc(GFP_KERNEL);
-	if (!g)
-		return ERR_PTR(-ENOMEM);
-	mr = mr_create(dev, PANE_MR_USER);
-	if (IS_ERR(mr)) {
-		pane_grant_free(g);
+	mr = mr_begin(dev, PANE_MR_USER, &g);
+	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	}
 	err = mr_open_user(mr, &dev->ibdev, start, length, access);
-	if (err) {
-		mr_destroy(dev, mr);
-		pane_grant_free(g);
-		return ERR_PTR(err);
-	}
+	if (err)
+		return mr_give_up(dev, mr, g, err);
 
 	mr->ibmr.iova = iova;
 	mr->ibmr.length = length;
 	mr_fill_grant(g, mr, ibpd, mr->ibmr.lkey, access);
 	mr_user_range(g, start, length, iova, access);
-	pane_grant_replace(pane_keytab_at(&dev->keys, mr->slotno), g);
-	return &mr->ibmr;
+	return mr_publish(dev, mr, g);
 }
 
 /**
@@ -277,20 +295,12 @@ struct ib_mr *pane_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 	if (iova + length < iova)
 		return ERR_PTR(-EINVAL);
 
-	g = pane_grant_alloc(GFP_KERNEL);
-	if (!g)
-		return ERR_PTR(-ENOMEM);
-	buf = pane_dmabuf_open(fd, offset, length);
-	if (IS_ERR(buf)) {
-		pane_grant_free(g);
-		return ERR_CAST(buf);
-	}
-	mr = mr_create(dev, PANE_MR_DMABUF);
-	if (IS_ERR(mr)) {
-		pane_dmabuf_close(buf);
-		pane_grant_free(g);
+	mr = mr_begin(dev, PANE_MR_DMABUF, &g);
+	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	}
+	buf = pane_dmabuf_open(fd, offset, length);
+	if (IS_ERR(buf))
+		return mr_give_up(dev, mr, g, PTR_ERR(buf));
 
 	mr->dmabuf = buf;
 	mr->ibmr.iova = iova;
@@ -299,8 +309,7 @@ struct ib_mr *pane_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 	g->addr = iova;
 	g->length = length;
 	g->offset = (uintptr_t)pane_dmabuf_addr(buf);
-	pane_grant_replace(pane_keytab_at(&dev->keys, mr->slotno), g);
-	return &mr->ibmr;
+	return mr_publish(dev, mr, g);
 }
 
 /* The grant a region has now, for its owner, who alone changes it */

@@ -72,7 +72,6 @@ struct odp_want {
  * struct pane_odp - what an on-demand region has instead of pinned pages
  * @mm: its owner's address space
  * @base: address of offset 0, start of a page
- * @last: address of the last byte
  * @chunks: struct odp_chunk by address
  * @users: one for the region, and one for each prefetch
  * @unused: when there are none left
@@ -85,7 +84,6 @@ struct odp_want {
 struct pane_odp {
 	struct mm_struct *mm;
 	u64 base;
-	u64 last;
 	struct xarray chunks;
 	refcount_t users;
 	struct completion unused;
@@ -380,20 +378,18 @@ static int odp_find_range(struct pane_odp *odp, u64 va, u64 last,
 
 /* ---- for the data path ----------------------------------------------- */
 
-/* False if there is no room */
-static bool odp_add_want(struct pane_odp *odp, const struct odp_want *want)
+/* If there is no room the QP comes again */
+static void odp_add_want(struct pane_odp *odp, const struct odp_want *want)
 {
 	u32 i;
 
 	for (i = 0; i < odp->num_wants; i++) {
 		if (odp->wants[i].qpn == want->qpn &&
 		    pane_odp_page_same(&odp->wants[i].page, &want->page))
-			return true;
+			return;
 	}
-	if (odp->num_wants == ODP_WANTS)
-		return false;
-	odp->wants[odp->num_wants++] = *want;
-	return true;
+	if (odp->num_wants < ODP_WANTS)
+		odp->wants[odp->num_wants++] = *want;
 }
 
 /**
@@ -648,7 +644,6 @@ struct pane_odp *pane_odp_create(u64 start, u64 length)
 	odp->mm = current->mm;
 	mmgrab(odp->mm);
 	odp->base = start & PAGE_MASK;
-	odp->last = start + (length - 1);
 	xa_init(&odp->chunks);
 	refcount_set(&odp->users, 1);
 	init_completion(&odp->unused);

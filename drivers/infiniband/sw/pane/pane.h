@@ -130,15 +130,8 @@ struct pane_ucontext {
 	struct xarray mws;
 };
 
-/**
- * struct pane_pd - a protection domain
- * @ibpd: the core's half
- * @counted: it is a user's; those of the kernel's own users (ib_mad) are not
- *           counted, or users would not get what the device tells of
- */
 struct pane_pd {
 	struct ib_pd ibpd;
-	bool counted;
 };
 
 struct pane_xrcd {

@@ -242,11 +242,12 @@ static void req_fill_atomic(struct pane_frame *f, const struct pane_swqe *w)
 static u32 req_span(const struct pane_qp *qp, const struct pane_swqe *w)
 {
 	const struct pane_sq *sq = &qp->sq;
-	u32 span = min_t(u32, w->num_pkts - sq->cur_pkt, PANE_REQ_READ_MAX);
 	s32 again;
+	u32 span;
 
 	if (pane_wr_info(w)->class != PANE_WRC_READ)
 		return 1;
+	span = min_t(u32, w->num_pkts - sq->cur_pkt, PANE_REQ_READ_MAX);
 	again = pane_psn_diff(sq->sent, pane_psn_add(w->first_psn, sq->cur_pkt));
 	return again > 0 ? min_t(u32, span, again) : span;
 }

@@ -279,7 +279,7 @@ static void resp_uc(struct pane_qp *qp, const struct pane_pkt *p)
 		pane_qp_error(qp);
 }
 
-/* ---- all connections ------------------------------------------------- */
+/* ---- all QPs --------------------------------------------------------- */
 
 /*
  * An XRC packet names the SRQ, and with it the protection domain, that it is
@@ -305,7 +305,7 @@ static bool resp_find_srq(struct pane_qp *qp, const struct pane_pkt *p)
 static void resp_dispatch(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	if (pane_qp_is_datagram(qp)) {
-		pane_resp_datagram_next(qp, p);
+		pane_resp_datagram(qp, p);
 		return;
 	}
 	if (!pane_qp_is_reliable(qp)) {
@@ -324,22 +324,19 @@ static void resp_dispatch(struct pane_qp *qp, const struct pane_pkt *p)
 /* First packet in RTR: the connection is up, whatever else was lost */
 static void resp_established(struct pane_qp *qp)
 {
-	if (qp->state == IB_QPS_RTR && !qp->established) {
+	if (qp->state == IB_QPS_RTR && !qp->established &&
+	    !pane_qp_is_datagram(qp)) {
 		qp->established = true;
 		pane_qp_raise(qp, IB_EVENT_COMM_EST);
 	}
 }
 
-/**
- * pane_resp_keep - keep a packet for later
- * @qp: the QP
- * @p: the packet
- *
- * Until the READ before it is answered, or its pages or those of one before it
- * came. A train is kept as often as it has packets that wait; the copies share
- * its data.
+/*
+ * Keep a packet until the READ before it is answered, or its pages or those of
+ * one before it came. A train is kept as often as it has packets that wait; the
+ * copies share its data.
  */
-void pane_resp_keep(struct pane_qp *qp, const struct pane_pkt *p)
+static void resp_keep(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	struct pane_resp *r = &qp->resp;
 	struct sk_buff *skb;
@@ -370,7 +367,7 @@ static bool resp_overtakes(const struct pane_qp *qp, const struct pane_pkt *p)
 }
 
 /**
- * pane_resp_packet - handle a request to a connected QP
+ * pane_resp_packet - handle a request, or a datagram
  * @qp: the QP, entered
  * @p: the packet
  */
@@ -392,7 +389,7 @@ void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p)
 		if (likely(!r->absent))
 			return;
 	}
-	pane_resp_keep(qp, p);
+	resp_keep(qp, p);
 }
 
 /* Go on with a READ's answer and with what waits behind it, or for pages */

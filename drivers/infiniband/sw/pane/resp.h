@@ -37,7 +37,6 @@ enum pane_resp_result {
 void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p);
 void pane_resp_continue(struct pane_qp *qp);
 void pane_resp_absent(struct pane_qp *qp);
-void pane_resp_keep(struct pane_qp *qp, const struct pane_pkt *p);
 void pane_resp_send_due_ack(struct pane_qp *qp);
 void pane_resp_refuse(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
 void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
@@ -82,6 +81,5 @@ void pane_resp_read_run(struct pane_qp *qp);
 
 /* resp_ud.c */
 void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p);
-void pane_resp_datagram_next(struct pane_qp *qp, const struct pane_pkt *p);
 
 #endif /* PANE_RESP_H */

@@ -57,14 +57,14 @@ static enum pane_mem ud_place(struct pane_qp *qp, const struct pane_pkt *p)
 }
 
 /**
- * pane_resp_datagram_next - the datagram whose turn it is
+ * pane_resp_datagram - handle a packet to a datagram QP
  * @qp: the QP, entered, in a state to receive
  * @p: the packet
  *
  * A sender must not be able to take the QP down: what does not fit is dropped
  * and the receive request stays for the next datagram.
  */
-void pane_resp_datagram_next(struct pane_qp *qp, const struct pane_pkt *p)
+void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p)
 {
 	struct pane_resp *r = &qp->resp;
 
@@ -98,25 +98,4 @@ void pane_resp_datagram_next(struct pane_qp *qp, const struct pane_pkt *p)
 		pane_qp_error(qp);
 		break;
 	}
-}
-
-/**
- * pane_resp_datagram - handle a packet to a datagram QP
- * @qp: the QP, entered
- * @p: the packet
- */
-void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p)
-{
-	struct pane_resp *r = &qp->resp;
-
-	if (!pane_qp_receives(qp)) {
-		pane_qp_count(qp, rx_qp_state);
-		return;
-	}
-	if (likely(skb_queue_empty(&r->pend))) {
-		pane_resp_datagram_next(qp, p);
-		if (likely(!r->absent))
-			return;
-	}
-	pane_resp_keep(qp, p);
 }

@@ -63,36 +63,43 @@ static const char *res_sq_waits(u8 wait)
 	return words[wait];
 }
 
+/* With qp->lock, so that it is all of one moment */
+static int res_put_qp(struct sk_buff *msg, const struct pane_qp *qp,
+		      u32 windows)
+{
+	const struct pane_sq *sq = &qp->sq;
+	const struct pane_resp *r = &qp->resp;
+	const struct res_item items[] = {
+		{ "sq_requests", sq->prod - sq->cons },
+		{ "sq_waits_for", 0, res_sq_waits(sq->wait) },
+		{ "sq_reads", sq->rd_out },
+		{ "sq_retries", sq->retries },
+		{ "sq_next_psn", sq->psn },
+		{ "sq_oldest_psn", sq->una & PANE_PSN_MASK },
+		{ "rq_expected_psn", r->epsn },
+		{ "rq_messages", r->msn },
+		{ "rq_waiting", skb_queue_len(&r->pend) },
+		{ "windows", windows },
+	};
+
+	return res_put(msg, items, ARRAY_SIZE(items));
+}
+
 /*
- * Numbers of one moment: requests in the send queue, what it waits for, READs
- * and atomics on their way, retries left, PSNs of both directions, messages
- * received, packets that wait, windows bound.
+ * Requests in the send queue, what it waits for, READs and atomics on their
+ * way, retries left, PSNs of both directions, messages received, packets that
+ * wait, windows bound
  */
 int pane_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct pane_qp *qp = to_pane_qp(ibqp);
 	u32 windows = res_num_windows(qp);
-	const struct pane_sq *sq = &qp->sq;
-	const struct pane_resp *r = &qp->resp;
+	int err;
 
 	spin_lock_bh(&qp->lock);
-	{
-		const struct res_item items[] = {
-			{ "sq_requests", sq->prod - sq->cons },
-			{ "sq_waits_for", 0, res_sq_waits(sq->wait) },
-			{ "sq_reads", sq->rd_out },
-			{ "sq_retries", sq->retries },
-			{ "sq_next_psn", sq->psn },
-			{ "sq_oldest_psn", sq->una & PANE_PSN_MASK },
-			{ "rq_expected_psn", r->epsn },
-			{ "rq_messages", r->msn },
-			{ "rq_waiting", skb_queue_len(&r->pend) },
-			{ "windows", windows },
-		};
-
-		spin_unlock_bh(&qp->lock);
-		return res_put(msg, items, ARRAY_SIZE(items));
-	}
+	err = res_put_qp(msg, qp, windows);
+	spin_unlock_bh(&qp->lock);
+	return err;
 }
 
 /* What the region is made of, and windows that are bound to it */
@@ -114,21 +121,27 @@ int pane_fill_res_mr(struct sk_buff *msg, struct ib_mr *ibmr)
 	return res_put(msg, items, ARRAY_SIZE(items));
 }
 
+/* With cq->lock */
+static int res_put_cq(struct sk_buff *msg, struct pane_cq *cq)
+{
+	const struct res_item items[] = {
+		{ "entries", pane_cq_unread(cq) },
+		{ "armed", pane_cq_armed(cq) },
+		{ "event_count", cq->hold_count },
+		{ "event_period", cq->hold_time },
+	};
+
+	return res_put(msg, items, ARRAY_SIZE(items));
+}
+
 /* Completions that were not taken, and how its user is told of others */
 int pane_fill_res_cq(struct sk_buff *msg, struct ib_cq *ibcq)
 {
 	struct pane_cq *cq = to_pane_cq(ibcq);
+	int err;
 
 	spin_lock_bh(&cq->lock);
-	{
-		const struct res_item items[] = {
-			{ "entries", pane_cq_unread(cq) },
-			{ "armed", pane_cq_armed(cq) },
-			{ "event_count", cq->hold_count },
-			{ "event_period", cq->hold_time },
-		};
-
-		spin_unlock_bh(&cq->lock);
-		return res_put(msg, items, ARRAY_SIZE(items));
-	}
+	err = res_put_cq(msg, cq);
+	spin_unlock_bh(&cq->lock);
+	return err;
 }

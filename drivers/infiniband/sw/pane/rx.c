@@ -378,7 +378,7 @@ static void rx_deliver(struct pane_qp *qp, struct pane_pkt *p)
 		return;
 	}
 	if (pane_qp_is_datagram(qp)) {
-		pane_resp_datagram(qp, p);
+		pane_resp_packet(qp, p);
 		return;
 	}
 	if (unlikely(rx_is_marked(p->skb)))
