@@ -82,44 +82,60 @@ static int share(void)
 	return fd;
 }
 
-/* As its owner sees it */
-static uint8_t *share_map(int fd)
-{
-	void *p = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+/**
+ * struct shared - memory that is shared, and a region of the owner's over it
+ * @d: the ends
+ * @fd: the dma-buf
+ * @mem: it, as its owner sees it
+ * @mr: the region
+ */
+struct shared {
+	struct duo d;
+	int fd;
+	uint8_t *mem;
+	struct ibv_mr *mr;
+};
 
-	CHECK(p != MAP_FAILED, "%s", strerror(errno));
-	return p;
+/* The region is @len bytes from @off on, and has the address @iova */
+static void shared_open(struct shared *t, size_t off, size_t len, uint64_t iova)
+{
+	duo_open(&t->d);
+	t->fd = share();
+	t->mem = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
+	CHECK(t->mem != MAP_FAILED, "%s", strerror(errno));
+	t->mr = ibv_reg_dmabuf_mr(t->d.own.pd, off, len, iova, t->fd, RIGHTS);
+	CHECK(t->mr, "%s", strerror(errno));
+}
+
+static void shared_close(struct shared *t)
+{
+	CHECK_OK(ibv_dereg_mr(t->mr));
+	munmap(t->mem, LEN);
+	duo_close(&t->d);
 }
 
 /* ---- tests ----------------------------------------------------------- */
 
-/* The owner's memory is @len bytes from @off on, and has the address @iova */
 static void traffic_at(size_t off, size_t len, uint64_t iova)
 {
 	size_t part = len < DUO_LEN ? len : DUO_LEN;
-	struct ibv_mr *mr;
-	uint8_t *mem;
-	struct duo d;
-	int fd;
+	struct shared t;
+	struct duo *d = &t.d;
 
-	duo_open(&d);
-	fd = share();
-	mem = share_map(fd);
-	mr = ibv_reg_dmabuf_mr(d.own.pd, off, len, iova, fd, RIGHTS);
-	CHECK(mr, "%s", strerror(errno));
-	close(fd);	/* the region keeps it */
+	shared_open(&t, off, len, iova);
+	close(t.fd);	/* the region keeps it */
 
-	fill_pattern(d.buf.addr, part, 1);
-	CHECK_EQ(ep_write(&d.p, &d.buf, part, iova, mr->rkey), IBV_WC_SUCCESS);
-	CHECK(has_pattern(mem + off, part, 1), "other data");
-	fill_pattern(mem + off, part, 2);
-	CHECK_EQ(ep_read(&d.p, &d.buf, part, iova, mr->rkey), IBV_WC_SUCCESS);
-	CHECK(has_pattern(d.buf.addr, part, 2), "other data");
-	CHECK_EQ(ep_write(&d.p, &d.buf, 1, iova + len, mr->rkey),
+	fill_pattern(d->buf.addr, part, 1);
+	CHECK_EQ(ep_write(&d->p, &d->buf, part, iova, t.mr->rkey),
+		 IBV_WC_SUCCESS);
+	CHECK(has_pattern(t.mem + off, part, 1), "other data");
+	fill_pattern(t.mem + off, part, 2);
+	CHECK_EQ(ep_read(&d->p, &d->buf, part, iova, t.mr->rkey),
+		 IBV_WC_SUCCESS);
+	CHECK(has_pattern(d->buf.addr, part, 2), "other data");
+	CHECK_EQ(ep_write(&d->p, &d->buf, 1, iova + len, t.mr->rkey),
 		 IBV_WC_REM_ACCESS_ERR);
-	CHECK_OK(ibv_dereg_mr(mr));
-	munmap(mem, LEN);
-	duo_close(&d);
+	shared_close(&t);
 }
 
 static void traffic(const void *arg)
@@ -130,34 +146,26 @@ static void traffic(const void *arg)
 	traffic_at(LEN - 1, 1, 4095);
 }
 
-/* It is the source of a message, and where one goes */
+/* It is where a message goes */
 static void local(const void *arg)
 {
+	struct shared t;
+	struct duo *d = &t.d;
 	struct ibv_wc wc;
-	struct ibv_mr *mr;
-	uint8_t *mem;
-	struct duo d;
-	int fd;
 
-	duo_open(&d);
-	fd = share();
-	mem = share_map(fd);
-	mr = ibv_reg_dmabuf_mr(d.own.pd, 0, LEN, 0, fd, RIGHTS);
-	CHECK(mr, "%s", strerror(errno));
-	fill_pattern(d.buf.addr, LEN / 2, 3);
-	CHECK_OK(ep_post_recv(&d.o, 5, (void *)8, LEN / 2, mr->lkey));
-	CHECK_EQ(ep_do(&d.p, (struct req) {
+	shared_open(&t, 0, LEN, 0);
+	fill_pattern(d->buf.addr, LEN / 2, 3);
+	CHECK_OK(ep_post_recv(&d->o, 5, (void *)8, LEN / 2, t.mr->lkey));
+	CHECK_EQ(ep_do(&d->p, (struct req) {
 		.opcode = IBV_WR_SEND,
-		.addr = d.buf.addr,
+		.addr = d->buf.addr,
 		.len = LEN / 2,
-		.lkey = d.buf.mr->lkey,
+		.lkey = d->buf.mr->lkey,
 	}), IBV_WC_SUCCESS);
-	CHECK_WC(d.o.rcq, 5, IBV_WC_SUCCESS, &wc);
-	CHECK(has_pattern(mem + 8, LEN / 2, 3), "other data");
-	CHECK_OK(ibv_dereg_mr(mr));
-	close(fd);
-	munmap(mem, LEN);
-	duo_close(&d);
+	CHECK_WC(d->o.rcq, 5, IBV_WC_SUCCESS, &wc);
+	CHECK(has_pattern(t.mem + 8, LEN / 2, 3), "other data");
+	close(t.fd);
+	shared_close(&t);
 }
 
 static void refuse(struct duo *d, int fd, uint64_t off, size_t len,
@@ -173,29 +181,24 @@ static void refuse(struct duo *d, int fd, uint64_t off, size_t len,
 
 static void refused(const void *arg)
 {
-	struct ibv_mr *mr;
-	struct duo d;
-	int fd, file;
+	int file = memfd_create("pane", 0);
+	struct shared t;
+	struct duo *d = &t.d;
 
-	duo_open(&d);
-	fd = share();
-	file = memfd_create("pane", 0);
-	refuse(&d, file, 0, 4096, 0, EINVAL);
-	refuse(&d, 999, 0, 4096, 0, EBADF);
-	refuse(&d, fd, 0, LEN + 1, 0, EINVAL);
-	refuse(&d, fd, LEN, 1, 0, EINVAL);
-	refuse(&d, fd, 0, 0, 0, EINVAL);
-	refuse(&d, fd, 4096, SIZE_MAX, 0, EINVAL);
-	refuse(&d, fd, 0, 8192, UINT64_MAX - 4095, EINVAL);
-	mr = ibv_reg_dmabuf_mr(d.own.pd, 0, LEN, 0, fd, RIGHTS);
-	CHECK(mr, "%s", strerror(errno));
-	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+	shared_open(&t, 0, LEN, 0);
+	refuse(d, file, 0, 4096, 0, EINVAL);
+	refuse(d, 999, 0, 4096, 0, EBADF);
+	refuse(d, t.fd, 0, LEN + 1, 0, EINVAL);
+	refuse(d, t.fd, LEN, 1, 0, EINVAL);
+	refuse(d, t.fd, 0, 0, 0, EINVAL);
+	refuse(d, t.fd, 4096, SIZE_MAX, 0, EINVAL);
+	refuse(d, t.fd, 0, 8192, UINT64_MAX - 4095, EINVAL);
+	CHECK(ibv_rereg_mr(t.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			   IBV_ACCESS_LOCAL_WRITE), "re-registered");
 	CHECK_EQ(errno, EINVAL);	/* says libibverbs */
-	CHECK_OK(ibv_dereg_mr(mr));
 	close(file);
-	close(fd);
-	duo_close(&d);
+	close(t.fd);
+	shared_close(&t);
 }
 
 static void list(void)

@@ -188,12 +188,7 @@ need_pane
 need dd cmp diff mkfs.ext4 e2fsck iscsid iscsiadm tcpdump
 ! pidof iscsid >/dev/null || skip_all "this machine runs iscsid"
 need_modules iSER iscsi_target_mod target_core_iblock ib_isert ib_iser sd_mod brd
-trap here_down EXIT
-trap 'exit 143' TERM INT
-ktap_set_plan 23
-stage_up_here || ktap_exit_fail_msg "no device"
+begin_here 11
 target_up || ktap_exit_fail_msg "no target"
 daemon_up || ktap_exit_fail_msg "no iscsid"
-twice all_steps
-ktap_test_result "nothing is left behind" nothing_left_here
-ktap_finished
+run_here

@@ -479,37 +479,41 @@ congestion_not_told()
 	return "$status"
 }
 
-# A queue on the way that takes all it gets, and gives it slowly, with losses:
-# what is asked for again comes behind what is in there.
-long_queue()
+# with_queue NAMESPACE INTERFACE NETEM COMMAND...: it leaves through that
+with_queue()
 {
 	local status=0
 
 	modprobe -q sch_netem || skip "no netem in this kernel" || return
-	family "$1" || return
-	tc -n "$NS_B" qdisc add dev "$IF_B" root \
-		netem limit 200000 rate 400mbit loss 0.05 || return
-	perf ib_read_bw -m 4096 -s 67108864 -u 14 || status=1
-	tc -n "$NS_B" qdisc del dev "$IF_B" root
+	# shellcheck disable=SC2086 # words
+	tc -n "$1" qdisc add dev "$2" root netem $3 || return
+	"${@:4}" || status=1
+	tc -n "$1" qdisc del dev "$2" root
 	return "$status"
+}
+
+# A queue on the way that takes all it gets, and gives it slowly, with losses:
+# what is asked for again comes behind what is in there.
+long_queue()
+{
+	family "$1" && with_queue "$NS_B" "$IF_B" \
+		"limit 200000 rate 400mbit loss 0.05" \
+		perf ib_read_bw -m 4096 -s 67108864 -u 14
 }
 
 # A queue on the way that is full most of the time: little is made in vain
 full_queue()
 {
-	local status=0 sent received
+	local sent received
 
-	modprobe -q sch_netem || skip "no netem in this kernel" || return
 	family "$1" || return
-	tc -n "$NS_A" qdisc add dev "$IF_A" root \
-		netem limit 50 delay 200ms || return
 	counters_note "$DEV_A"
 	counters_note "$DEV_B"
-	perf ib_write_bw -m 4096 -s 1048576 -u 18 || status=1
-	tc -n "$NS_A" qdisc del dev "$IF_A" root
+	with_queue "$NS_A" "$IF_A" "limit 50 delay 200ms" \
+		perf ib_write_bw -m 4096 -s 1048576 -u 18 || return
 	sent=$(counter_moved "$DEV_A" sent_pkts)
 	received=$(counter_moved "$DEV_B" rcvd_pkts)
-	[ "$status" -eq 0 ] && [ "$sent" -lt $((10 * received)) ] && return
+	[ "$sent" -lt $((10 * received)) ] && return
 	complain "$sent packets were made, $received came"
 }
 

@@ -160,11 +160,6 @@ need_pane
 need dd cmp diff python3 tcpdump
 need_modules "NFS over RDMA" rpcrdma nfsd nfsv4
 ! serves_already || skip_all "this machine serves files"
-trap here_down EXIT
-trap 'exit 143' TERM INT
-ktap_set_plan 19
-stage_up_here || ktap_exit_fail_msg "no device"
+begin_here 9
 server_up || ktap_exit_fail_msg "no server"
-twice all_steps
-ktap_test_result "nothing is left behind" nothing_left_here
-ktap_finished
+run_here

@@ -173,11 +173,6 @@ need_pane
 need dd cmp diff mkfs.ext4 e2fsck tcpdump
 need_modules "NVMe over Fabrics" nvmet nvmet-rdma nvme-rdma \
 	brd
-trap here_down EXIT
-trap 'exit 143' TERM INT
-ktap_set_plan 25
-stage_up_here || ktap_exit_fail_msg "no device"
+begin_here 12
 target_up || ktap_exit_fail_msg "no target"
-twice all_steps
-ktap_test_result "nothing is left behind" nothing_left_here
-ktap_finished
+run_here

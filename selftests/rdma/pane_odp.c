@@ -254,6 +254,15 @@ static void memory_replaced(const void *arg)
 	odp_close(&t);
 }
 
+/* A file's first bytes take the place of the owner's */
+static void map_file(struct odp *t, int fd, size_t len)
+{
+	CHECK_OK(ftruncate(fd, len) ? errno : 0);
+	CHECK(mmap(t->own.addr, len, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_FIXED, fd, 0) == t->own.addr, "%s",
+	      strerror(errno));
+}
+
 /* A file has what was written to its mapping, and not what was cut off it */
 static void file_mapped(const void *arg)
 {
@@ -265,10 +274,7 @@ static void file_mapped(const void *arg)
 	odp_open(&t);
 	fd = memfd_create("pane", 0);
 	CHECK(fd >= 0, "%s", strerror(errno));
-	CHECK_OK(ftruncate(fd, len) ? errno : 0);
-	CHECK(mmap(t.own.addr, len, PROT_READ | PROT_WRITE,
-		   MAP_SHARED | MAP_FIXED, fd, 0) == t.own.addr, "%s",
-	      strerror(errno));
+	map_file(&t, fd, len);
 	fill_pattern(t.peer.addr, len, 6);
 	CHECK_EQ(odp_do(&t, IBV_WR_RDMA_WRITE, 0, len), IBV_WC_SUCCESS);
 	ep_arrived(&t.d.p);
@@ -297,10 +303,7 @@ static void memory_secret(const void *arg)
 #endif
 	if (fd < 0)
 		pane_skip("no secret memory in this kernel");
-	CHECK_OK(ftruncate(fd, PAGE) ? errno : 0);
-	CHECK(mmap(t.own.addr, PAGE, PROT_READ | PROT_WRITE,
-		   MAP_SHARED | MAP_FIXED, fd, 0) == t.own.addr, "%s",
-	      strerror(errno));
+	map_file(&t, fd, PAGE);
 	t.own.addr[0] = 1;
 	CHECK_EQ(odp_do(&t, IBV_WR_RDMA_WRITE, 0, 8), IBV_WC_REM_OP_ERR);
 	close(fd);

@@ -58,10 +58,5 @@ ktap_print_header
 need_pane
 need python3
 need_modules "RDS over RDMA" rds rds_rdma
-trap here_down EXIT
-trap 'exit 143' TERM INT
-ktap_set_plan 9
-stage_up_here || ktap_exit_fail_msg "no device"
-twice all_steps
-ktap_test_result "nothing is left behind" nothing_left_here
-ktap_finished
+begin_here 4
+run_here

@@ -184,11 +184,6 @@ ktap_print_header
 need_pane
 need dd cmp diff mkfs.ext4 e2fsck
 need_modules SRP target_core_iblock ib_srpt ib_srp sd_mod brd
-trap here_down EXIT
-trap 'exit 143' TERM INT
-ktap_set_plan 21
-stage_up_here || ktap_exit_fail_msg "no device"
+begin_here 10
 target_up || ktap_exit_fail_msg "no target"
-twice all_steps
-ktap_test_result "nothing is left behind" nothing_left_here
-ktap_finished
+run_here

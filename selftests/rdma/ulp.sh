@@ -115,6 +115,23 @@ twice()
 	done
 }
 
+# begin_here STEPS: with the device; all_steps gives so many results each time
+begin_here()
+{
+	trap here_down EXIT
+	trap 'exit 143' TERM INT
+	ktap_set_plan $((2 * $1 + 1))
+	stage_up_here || ktap_exit_fail_msg "no device"
+}
+
+# The test itself, to its end
+run_here()
+{
+	twice all_steps
+	ktap_test_result "nothing is left behind" nothing_left_here
+	ktap_finished
+}
+
 # step NAME COMMAND...: one result, which says by which version it was
 step()
 {
