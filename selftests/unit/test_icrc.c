@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The invariant CRC, against packets that others made and against a model */
 #include <linux/kernel.h>
+#include <linux/crc32.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
@@ -13,6 +14,8 @@
 #define MAX_PACKET	512
 /* What a global route header says comes behind it: a BTH */
 #define NEXT_IS_IBA	0x1b
+
+u32 shim_crc32_optimizations = CRC32_LE_OPTIMIZATION;
 
 enum encap { V4, V6, V1, KINDS };
 
@@ -259,6 +262,40 @@ static void test_random_packets(void)
 	}
 }
 
+/* Every length and alignment around what is taken at a time */
+static void check_copy(struct unit_rng *rng, unsigned int len,
+		       unsigned int shift)
+{
+	u8 from[128], to[128];
+	u32 crc = unit_random(rng);
+
+	unit_fill(rng, from, sizeof(from));
+	unit_fill(rng, to, sizeof(to));
+	CHECK_EQ(pane_icrc_copy(crc, to + shift + 1, from + shift, len),
+		 crc32_le(crc, from + shift, len));
+	CHECK(!memcmp(to + shift + 1, from + shift, len));
+	CHECK_EQ(pane_icrc_add(crc, from + shift, len),
+		 crc32_le(crc, from + shift, len));
+}
+
+static void test_copies(void)
+{
+	struct unit_rng rng = { unit_seed() };
+	unsigned int len, shift;
+
+	for (len = 0; len <= 64; len++)
+		for (shift = 0; shift < 16; shift++)
+			check_copy(&rng, len, shift);
+}
+
+/* From here on the kernel's CRC is the slow one */
+static void test_vectors_sliced(void)
+{
+	shim_crc32_optimizations = 0;
+	pane_icrc_init();
+	test_vectors();
+}
+
 static const struct unit_test tests[] = {
 	{ "packets made by others", test_vectors },
 	{ "they cover IPv4, IPv6, RoCE v1 and every padding", test_coverage },
@@ -266,9 +303,15 @@ static const struct unit_test tests[] = {
 	{ "masked bits together", test_masked_together },
 	{ "in pieces", test_pieces },
 	{ "random packets", test_random_packets },
+	{ "copies", test_copies },
+	{ "packets made by others, with our own CRC", test_vectors_sliced },
+	{ "in pieces, with our own CRC", test_pieces },
+	{ "random packets, with our own CRC", test_random_packets },
+	{ "copies, with our own CRC", test_copies },
 };
 
 int main(void)
 {
+	pane_icrc_init();
 	return unit_main(tests, ARRAY_SIZE(tests));
 }

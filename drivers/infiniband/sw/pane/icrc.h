@@ -12,7 +12,7 @@
 #define PANE_ICRC_H
 
 #include <linux/types.h>
-#include <linux/crc32.h>
+#include <asm/byteorder.h>
 
 struct iphdr;
 struct ipv6hdr;
@@ -26,10 +26,9 @@ u32 pane_icrc_start_v6(const struct ipv6hdr *ip6h, const struct udphdr *uh,
 
 u32 pane_icrc_start_v1(const struct ipv6hdr *grh, const struct pane_bth *bth);
 
-static inline u32 pane_icrc_add(u32 crc, const void *data, size_t len)
-{
-	return crc32_le(crc, data, len);
-}
+u32 pane_icrc_add(u32 crc, const void *data, size_t len);
+u32 pane_icrc_copy(u32 crc, void *dst, const void *src, size_t len);
+void pane_icrc_init(void);
 
 /* The value that goes into the packet */
 static inline __le32 pane_icrc_final(u32 crc)

@@ -7,6 +7,7 @@
 #include "debugfs.h"
 #include "device.h"
 #include "grant.h"
+#include "icrc.h"
 #include "netdev.h"
 #include "num.h"
 #include "odp.h"
@@ -27,6 +28,7 @@ static int __init pane_init(void)
 	int err;
 
 	pane_tx_init();
+	pane_icrc_init();
 	pane_wq = alloc_workqueue("pane", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!pane_wq)
 		return -ENOMEM;

@@ -148,10 +148,10 @@ static void gather_fn(void *ctx, void *mem, u32 len)
 {
 	struct gather *t = ctx;
 
-	memcpy(t->dst, mem, len);
-	/* the copy is in the cache now, so memory is read once */
 	if (t->crc)
-		*t->crc = pane_icrc_add(*t->crc, t->dst, len);
+		*t->crc = pane_icrc_copy(*t->crc, t->dst, mem, len);
+	else
+		memcpy(t->dst, mem, len);
 	t->dst += len;
 }
 

@@ -35,6 +35,8 @@ extern __thread void (*shim_at_barrier)(void);
 		shim_at_barrier();			\
 } while (0)
 
+#define OPTIMIZER_HIDE_VAR(var) __asm__ ("" : "=r" (var) : "0" (var))
+
 /* As in the kernel, what is reached through a pointer read is read after it. */
 #define READ_ONCE(x) __atomic_load_n(&(x), __ATOMIC_CONSUME)
 #define WRITE_ONCE(x, value) __atomic_store_n(&(x), value, __ATOMIC_RELAXED)
