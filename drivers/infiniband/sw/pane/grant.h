@@ -76,14 +76,15 @@ static inline const struct pane_grant *pane_grant_hold(struct pane_slot *slot)
 	/* on PREEMPT_RT disabled bottom halves can be preempted */
 	preempt_disable();
 	while ((g = READ_ONCE(slot->grant))) {
-		this_cpu_write(pane_grant_held, g);
+		/* this_cpu_write() disables interrupts on some machines */
+		WRITE_ONCE(*this_cpu_ptr(&pane_grant_held), g);
 		/* pairs with pane_grant_replace(): it sees us, or we see it */
 		smp_mb();
 		/* the same address may be another grant than at first */
 		if (likely(smp_load_acquire(&slot->grant) == g))
 			return g;
 	}
-	this_cpu_write(pane_grant_held, NULL);
+	WRITE_ONCE(*this_cpu_ptr(&pane_grant_held), NULL);
 	preempt_enable();
 	return NULL;
 }

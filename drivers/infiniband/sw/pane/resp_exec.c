@@ -212,7 +212,7 @@ static void resp_count_access(struct pane_qp *qp, enum pane_access why)
 		[PANE_ACCESS_DEAD] = PANE_CNT_access_dead,
 	};
 
-	this_cpu_inc(qp->stats->c[counter[why]]);
+	pane_stats_add_bh(qp->stats, counter[why], 1);
 	trace_pane_access_violation(qp, why);
 }
 

@@ -344,7 +344,7 @@ void pane_rx_count(struct net *net, const struct sk_buff *skb,
 	struct pane_dev *dev = pane_netdev_find(net, skb);
 
 	if (dev)
-		this_cpu_inc(dev->stats->c[why]);
+		pane_stats_add_bh(dev->stats, why, 1);
 }
 
 /* May the QP have the packet? Both is counted. */
@@ -353,7 +353,7 @@ static bool rx_admit(const struct pane_qp *qp, const struct pane_pkt *p)
 	enum pane_counter why = rx_check(qp, p);
 
 	if (why != PANE_CNT_rcvd_pkts) {
-		this_cpu_inc(qp->stats->c[why]);
+		pane_stats_add_bh(qp->stats, why, 1);
 		return false;
 	}
 	pane_qp_count(qp, rcvd_pkts);

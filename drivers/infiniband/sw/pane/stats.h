@@ -8,6 +8,7 @@
 #define PANE_STATS_H
 
 #include <linux/percpu.h>
+#include <linux/preempt.h>
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
@@ -95,11 +96,30 @@ struct pane_stats {
 #define pane_count_add(dev, name, n) \
 	this_cpu_add((dev)->stats->c[PANE_CNT_##name], n)
 
-/* Where what happens to a QP is counted: on its device, or apart (counter.c) */
-#define pane_qp_count(qp, name) \
-	this_cpu_inc((qp)->stats->c[PANE_CNT_##name])
+/**
+ * pane_stats_add_bh - count, with bottom halves disabled
+ * @stats: where
+ * @which: the counter
+ * @n: how many
+ *
+ * For each packet: this_cpu_add() disables interrupts on machines without an
+ * instruction for it, and that is dear.
+ */
+static inline void pane_stats_add_bh(struct pane_stats __percpu *stats,
+				     enum pane_counter which, u64 n)
+{
+	preempt_disable_nested();
+	__this_cpu_add(stats->c[which], n);
+	preempt_enable_nested();
+}
+
+/*
+ * Where what happens to a QP is counted: on its device, or apart (counter.c).
+ * The QP is entered, or bottom halves are disabled otherwise.
+ */
 #define pane_qp_count_add(qp, name, n) \
-	this_cpu_add((qp)->stats->c[PANE_CNT_##name], n)
+	pane_stats_add_bh((qp)->stats, PANE_CNT_##name, n)
+#define pane_qp_count(qp, name) pane_qp_count_add(qp, name, 1)
 
 void pane_stats_port_changed(struct pane_dev *dev, bool up);
 struct rdma_hw_stats *pane_alloc_hw_port_stats(struct ib_device *ibdev,
