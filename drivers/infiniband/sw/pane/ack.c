@@ -6,6 +6,7 @@
 #include "psn.h"
 #include "qp.h"
 #include "req.h"
+#include "ring.h"
 #include "rnr.h"
 #include "rx.h"
 #include "wr.h"
@@ -99,6 +100,7 @@ static void ack_rnr(struct pane_qp *qp, u32 psn, u8 timer)
 	struct pane_sq *sq = &qp->sq;
 
 	pane_qp_count(qp, rcvd_rnr_err);
+	pane_ring_slow(qp);
 	if (sq->wait == PANE_SQ_WAIT_RNR)
 		return;
 	if (qp->attr.rnr_retry != 7) {

@@ -17,8 +17,8 @@
 #include "mw.h"
 #include "pane.h"
 #include "qp.h"
-#include "req.h"
 #include "resp.h"
+#include "ring.h"
 #include "srq.h"
 #include "wr.h"
 
@@ -62,7 +62,7 @@ static long doorbell_send(struct pane_doorbell *db, u32 qpn)
 
 	if (!qp)
 		return doorbell_error(db);
-	pane_req_kick(qp);
+	pane_ring_send(qp);
 	pane_qp_leave(qp);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "num.h"
 #include "odp.h"
 #include "pane.h"
+#include "ring.h"
 #include "rx.h"
 #include "sock.h"
 #include "tx.h"
@@ -32,9 +33,12 @@ static int __init pane_init(void)
 	pane_wq = alloc_workqueue("pane", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!pane_wq)
 		return -ENOMEM;
-	err = pane_odp_init();
+	err = pane_ring_init();
 	if (err)
 		goto err_wq;
+	err = pane_odp_init();
+	if (err)
+		goto err_ring;
 	err = pane_grant_cache_init();
 	if (err)
 		goto err_odp;
@@ -65,6 +69,8 @@ err_cache:
 	pane_grant_cache_exit();
 err_odp:
 	pane_odp_exit();
+err_ring:
+	pane_ring_exit();
 err_wq:
 	destroy_workqueue(pane_wq);
 	return err;
@@ -84,6 +90,7 @@ static void __exit pane_exit(void)
 	pane_num_exit();
 	pane_grant_cache_exit();
 	pane_odp_exit();
+	pane_ring_exit();
 	destroy_workqueue(pane_wq);
 }
 

@@ -14,6 +14,7 @@
 #ifndef PANE_QP_H
 #define PANE_QP_H
 
+#include <linux/hrtimer.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -179,6 +180,34 @@ struct pane_sq {
 };
 
 /**
+ * struct pane_ring - how user space rings for its send queue; see ring.c
+ * @taken: completions it had taken when it last rang
+ * @rings: how often it rang since that changed
+ * @unrung: requests that were found without ringing since then
+ * @posted: its count of requests when it rang last for @work
+ * @seen: requests that were found when the worker looked last
+ * @many: the last time that it looked for completions it had gone on posting
+ * @work: works on the send queue
+ * @timer: likewise, a moment later
+ * @slow: receivers were not ready; until @slow_until
+ * @slow_until: jiffies
+ * @attended: it comes back to it by itself, so that he need not ring
+ */
+struct pane_ring {
+	u32 taken;
+	u32 rings;
+	u32 unrung;
+	u32 posted;
+	u32 seen;
+	bool many;
+	struct work_struct work;
+	struct hrtimer timer;
+	bool slow;
+	unsigned long slow_until;
+	bool attended;
+};
+
+/**
  * struct pane_rq - a receive queue
  * @ring: requests, @stride bytes each
  * @stride: bytes of a struct pane_rq_wqe with its elements
@@ -335,6 +364,7 @@ struct pane_txq {
  * @ack_timeout: jiffies, 0 for none
  * @av: where a connected QP's packets go; never NULL. RCU
  * @sq: send queue, requester
+ * @ring: how it is rung for
  * @rq: receive queue
  * @resp: responder
  * @tx_req: requests to send
@@ -385,6 +415,7 @@ struct pane_qp {
 	unsigned long ack_timeout;
 	struct pane_av __rcu *av;
 	struct pane_sq sq;
+	struct pane_ring ring;
 	struct pane_rq rq;
 	struct pane_resp resp;
 	struct pane_txq tx_req;

@@ -14,6 +14,7 @@
 #include "qp.h"
 #include "req.h"
 #include "resp.h"
+#include "ring.h"
 #include "srq.h"
 #include "umap.h"
 #include "wire.h"
@@ -250,6 +251,7 @@ static void qp_init(struct pane_qp *qp, struct ib_qp *ibqp,
 	spin_lock_init(&qp->mw_lock);
 	INIT_LIST_HEAD(&qp->mws);
 	INIT_WORK(&qp->work, pane_qp_work);
+	pane_ring_create(qp);
 	timer_setup(&qp->rexmit_timer, pane_rexmit_timeout, 0);
 	timer_setup(&qp->wait_timer, pane_rexmit_wait_over, 0);
 	__skb_queue_head_init(&qp->tx_req.skbs);
@@ -466,6 +468,7 @@ int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	qp_unpublish(qp);
 	timer_shutdown_sync(&qp->rexmit_timer);
 	timer_shutdown_sync(&qp->wait_timer);
+	pane_ring_destroy(qp);
 	cancel_work_sync(&qp->work);
 	pane_mw_unbind_qp(qp);
 	if (!qp_is_taken_away(qp))

@@ -35,7 +35,7 @@ static void req_complete(struct pane_qp *qp, const struct pane_swqe *w,
 }
 
 /* Has user space to ring for its next request? */
-static void req_doorbell(struct pane_qp *qp, bool needed)
+void pane_req_doorbell(struct pane_qp *qp, bool needed)
 {
 	if (qp->ctl)
 		WRITE_ONCE(qp->ctl->sq_flags, needed ? PANE_NEED_DOORBELL : 0);
@@ -126,7 +126,7 @@ void pane_req_flush(struct pane_qp *qp)
 	if (!pane_qp_has_sq(qp))
 		return;
 	/* no answer will bring us back any more */
-	req_doorbell(qp, true);
+	pane_req_doorbell(qp, true);
 	/* the flag first, then the look */
 	smp_mb();
 	pane_wr_fetch(qp);
@@ -592,7 +592,8 @@ static void req_work(struct pane_qp *qp)
  */
 static bool req_waits(const struct pane_qp *qp)
 {
-	return pane_qp_sends(qp) && (qp->sq.cur != qp->sq.prod || qp->more);
+	return pane_qp_sends(qp) && (qp->sq.cur != qp->sq.prod || qp->more ||
+				     qp->ring.attended);
 }
 
 /* PSN of the current request, if it is one that no answer will get going */
@@ -657,12 +658,12 @@ void pane_req_kick(struct pane_qp *qp)
 	     qp->state != IB_QPS_SQE))
 		return;
 
-	req_doorbell(qp, false);
+	pane_req_doorbell(qp, false);
 	for (turns = REQ_TURNS; turns; turns--) {
 		req_turn(qp);
 		if (req_waits(qp))
 			return;
-		req_doorbell(qp, true);
+		pane_req_doorbell(qp, true);
 		/* the flag first, then the look */
 		smp_mb();
 		if (qp->more || !pane_wr_fetch(qp))

@@ -26,6 +26,7 @@
  */
 #define PANE_REQ_READ_MAX	PANE_REQ_WINDOW
 
+void pane_req_doorbell(struct pane_qp *qp, bool needed);
 void pane_req_kick(struct pane_qp *qp);
 void pane_req_retire(struct pane_qp *qp);
 void pane_req_finish(struct pane_qp *qp, struct pane_swqe *w,
