@@ -3,16 +3,24 @@
  * How often a second memory can be given to a peer and taken back, on any
  * device that has type 2 windows:
  *
- *   bench_mw pairs DEVICE GID-INDEX COUNT
- *	BIND and LOCAL_INV of a window, in lists, on one QP
+ *   bench_mw pairs DEVICE GID-INDEX COUNT DEPTH
+ *	BIND and LOCAL_INV of a window, DEPTH pairs posted at a time, on one QP
  *   bench_mw register DEVICE GID-INDEX COUNT
- *	what programs do without windows: ibv_reg_mr() and ibv_dereg_mr()
+ *	what programs do without windows: ibv_reg_mr() and ibv_dereg_mr() of
+ *	1 MiB
  *   bench_mw storage DEVICE GID-INDEX COUNT PEER-DEVICE PEER-GID-INDEX
  *	what a storage client does for a request: two BINDs and a fenced SEND,
  *	which the peer answers with a SEND_WITH_INV; the client invalidates the
  *	other window together with its next request
  *
- * prints the rate of the pairs, or of the requests.
+ * print the rate of the pairs, or of the requests.
+ *
+ *   bench_mw windows DEVICE GID-INDEX WINDOWS
+ *	rate of LOCAL_INV and BIND, of windows by chance among so many bound
+ *   bench_mw latency DEVICE GID-INDEX WINDOWS
+ *	microseconds of a WRITE of 8 bytes through one of them
+ *   bench_mw qpmem DEVICE GID-INDEX COUNT
+ *	bytes of memory for an idle connection's end
  */
 #include <infiniband/verbs.h>
 #include <stdio.h>
@@ -20,8 +28,10 @@
 #include <string.h>
 #include <time.h>
 
-#define LIST	32	/* windows, and pairs posted at a time */
-#define LEN	4096
+#define LIST	32	/* pairs posted at a time, at most */
+#define LEN	4096	/* of a window */
+#define REGION	(1 << 20)
+#define ROUNDS	20000	/* of what is done with many windows */
 
 static void die(const char *what)
 {
@@ -52,12 +62,12 @@ struct end {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	int gid_index;
-	char buf[LEN] __attribute__((aligned(LEN)));
+	char buf[REGION] __attribute__((aligned(LEN)));
 };
 
 static struct ibv_mr *reg(struct end *e)
 {
-	struct ibv_mr *mr = ibv_reg_mr(e->pd, e->buf, LEN,
+	struct ibv_mr *mr = ibv_reg_mr(e->pd, e->buf, REGION,
 				       IBV_ACCESS_LOCAL_WRITE |
 				       IBV_ACCESS_MW_BIND);
 
@@ -98,13 +108,15 @@ static void end_open(struct end *e, const char *name, int gid_index)
 	e->qp = make_qp(e->pd, e->cq);
 }
 
-static void end_connect(struct end *e, const struct end *peer)
+static void connect_qp(struct end *e, struct ibv_qp *qp,
+		       const struct end *peer, uint32_t peer_qpn)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
 		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->qp->qp_num,
+		.dest_qp_num = peer_qpn,
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE,
 		.max_rd_atomic = 1,
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = 12,
@@ -120,19 +132,24 @@ static void end_connect(struct end *e, const struct end *peer)
 
 	if (ibv_query_gid(peer->ctx, 1, peer->gid_index, &a.ah_attr.grh.dgid))
 		die("ibv_query_gid");
-	if (ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
 			  IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
 		die("INIT");
 	a.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_AV |
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV |
 			  IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 			  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))
 		die("RTR");
 	a.qp_state = IBV_QPS_RTS;
-	if (ibv_modify_qp(e->qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN |
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN |
 			  IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
 			  IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC))
 		die("RTS");
+}
+
+static void end_connect(struct end *e, const struct end *peer)
+{
+	connect_qp(e, e->qp, peer, peer->qp->qp_num);
 }
 
 /* ---- requests --------------------------------------------------------- */
@@ -211,29 +228,54 @@ static void wait_for(struct ibv_cq *cq, int num)
 
 /* ---- what is measured ------------------------------------------------- */
 
-static void pairs(struct end *e, struct end *peer, long count)
+/* What is asked for on the command line */
+struct job {
+	struct end *e;
+	struct end *peer;
+	long count;
+	long depth;
+};
+
+/* The seconds since the last call */
+static double lap(void)
+{
+	static struct timespec last;
+	struct timespec now;
+	double passed;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	passed = now.tv_sec - last.tv_sec + (now.tv_nsec - last.tv_nsec) / 1e9;
+	last = now;
+	return passed;
+}
+
+static double pairs(const struct job *job)
 {
 	struct ibv_mw *mw[LIST];
 
-	for (int i = 0; i < LIST; i++)
-		mw[i] = alloc_mw(e);
-	for (long done = 0; done < count; done += LIST) {
+	for (int i = 0; i < job->depth; i++)
+		mw[i] = alloc_mw(job->e);
+	lap();
+	for (long done = 0; done < job->count; done += job->depth) {
 		struct ibv_send_wr wr[2 * LIST] = {};
 
-		for (int i = 0; i < LIST; i++) {
-			bind_wr(&wr[2 * i], mw[i], e);
+		for (int i = 0; i < job->depth; i++) {
+			bind_wr(&wr[2 * i], mw[i], job->e);
 			inv_wr(&wr[2 * i + 1], wr[2 * i].bind_mw.rkey);
 		}
-		post(e->qp, wr, 2 * LIST);
-		wait_for(e->cq, 1);
+		post(job->e->qp, wr, 2 * job->depth);
+		wait_for(job->e->cq, 1);
 	}
+	return job->count / lap();
 }
 
-static void registrations(struct end *e, struct end *peer, long count)
+static double registrations(const struct job *job)
 {
-	while (count--)
-		if (ibv_dereg_mr(reg(e)))
+	lap();
+	for (long done = 0; done < job->count; done++)
+		if (ibv_dereg_mr(reg(job->e)))
 			die("ibv_dereg_mr");
+	return job->count / lap();
 }
 
 static void answer(struct end *e, uint32_t rkey)
@@ -247,15 +289,17 @@ static void answer(struct end *e, uint32_t rkey)
 	post(e->qp, &wr, 1);
 }
 
-static void storage(struct end *e, struct end *peer, long count)
+static double storage(const struct job *job)
 {
+	struct end *e = job->e, *peer = job->peer;
 	struct ibv_mw *mw[2] = { alloc_mw(e), alloc_mw(e) };
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)e->buf, .length = 64, .lkey = e->mr->lkey,
 	};
 
 	post_recv(peer);
-	for (long done = 0; done < count; done++) {
+	lap();
+	for (long done = 0; done < job->count; done++) {
 		struct ibv_send_wr wr[4] = {}, *first = wr;
 
 		/* nothing is left open by a request that was not made */
@@ -275,48 +319,133 @@ static void storage(struct end *e, struct end *peer, long count)
 		wait_for(e->cq, 2);
 		wait_for(peer->cq, 1);
 	}
+	return job->count / lap();
+}
+
+/* Windows, all bound */
+static struct ibv_mw **bind_many(const struct job *job)
+{
+	struct ibv_mw **mw = calloc(job->count, sizeof(*mw));
+
+	if (!mw)
+		die("calloc");
+	for (long i = 0; i < job->count; i++) {
+		struct ibv_send_wr wr = {};
+
+		mw[i] = alloc_mw(job->e);
+		bind_wr(&wr, mw[i], job->e);
+		post(job->e->qp, &wr, 1);
+		wait_for(job->e->cq, 1);
+	}
+	return mw;
+}
+
+static double many_windows(const struct job *job)
+{
+	struct ibv_mw **mw = bind_many(job);
+
+	srandom(1);
+	lap();
+	for (long i = 0; i < ROUNDS; i++) {
+		struct ibv_mw *one = mw[random() % job->count];
+		struct ibv_send_wr wr[2] = {};
+
+		inv_wr(&wr[0], one->rkey);
+		bind_wr(&wr[1], one, job->e);
+		post(job->e->qp, wr, 2);
+		wait_for(job->e->cq, 1);
+	}
+	return ROUNDS / lap();
+}
+
+static double latency(const struct job *job)
+{
+	struct ibv_mw **mw = bind_many(job);
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)job->e->buf, .length = 8,
+		.lkey = job->e->mr->lkey,
+	};
+
+	srandom(1);
+	lap();
+	for (long i = 0; i < ROUNDS; i++) {
+		struct ibv_send_wr wr = {
+			.opcode = IBV_WR_RDMA_WRITE,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.wr.rdma = {
+				.remote_addr = (uintptr_t)job->e->buf,
+				.rkey = mw[random() % job->count]->rkey,
+			},
+		};
+
+		post(job->e->qp, &wr, 1);
+		wait_for(job->e->cq, 1);
+	}
+	return lap() / ROUNDS * 1e6;
+}
+
+static long available_kib(void)
+{
+	char line[128];
+	long kib = -1;
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	if (!f)
+		die("/proc/meminfo");
+	while (kib < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "MemAvailable: %ld", &kib);
+	fclose(f);
+	return kib;
+}
+
+static double qp_memory(const struct job *job)
+{
+	long before = available_kib();
+
+	for (long i = 0; i < job->count; i++) {
+		struct ibv_qp *qp = make_qp(job->e->pd, job->e->cq);
+
+		connect_qp(job->e, qp, job->e, qp->qp_num);
+	}
+	return (before - available_kib()) * 1024.0 / job->count;
 }
 
 static const struct {
 	const char *name;
-	void (*run)(struct end *e, struct end *peer, long count);
+	double (*run)(const struct job *job);
 } modes[] = {
 	{ "pairs", pairs },
 	{ "register", registrations },
 	{ "storage", storage },
+	{ "windows", many_windows },
+	{ "latency", latency },
+	{ "qpmem", qp_memory },
 };
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
-}
 
 int main(int argc, char **argv)
 {
 	static struct end ends[2];
-	struct end *peer = &ends[argc > 6];
-	double from;
-	long count;
+	struct job job = { .e = &ends[0], .peer = &ends[argc > 6], .depth = 1 };
 
 	if (argc < 5)
 		return 2;
-	count = atol(argv[4]);
+	job.count = atol(argv[4]);
+	if (argc == 6)
+		job.depth = atol(argv[5]);
+	if (job.count < 1 || job.depth < 1 || job.depth > LIST)
+		return 2;
 	end_open(&ends[0], argv[2], atoi(argv[3]));
 	if (argc > 6)
 		end_open(&ends[1], argv[5], atoi(argv[6]));
-	end_connect(&ends[0], peer);
+	end_connect(&ends[0], job.peer);
 	if (argc > 6)
 		end_connect(&ends[1], &ends[0]);
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
 		if (strcmp(argv[1], modes[i].name))
 			continue;
-		from = seconds();
-		modes[i].run(&ends[0], peer, count);
-		printf("%.0f\n", count / (seconds() - from));
+		printf("%.1f\n", modes[i].run(&job));
 		return 0;
 	}
 	return 2;
