@@ -6,6 +6,9 @@
 # one guest for each pair. Ends with a table of how many passed, failed and were
 # skipped, and with status 1 when anything failed. pane_pyverbs.sh has the tests.
 #
+# In the same guests, with versions that are not the machine's own, pane_rxe.sh
+# runs what of its tests the machine's own version is too old for.
+#
 #   PANE_CHECK_KERNELS  versions of kernels (default: the machine's own, the
 #                       newest of trixie and of trixie-backports)
 #   PANE_CHECK_SUITES   suites whose rdma-core it is (default: the machine's
@@ -18,6 +21,7 @@ SETUP=$PANE_TOP/selftests/setup
 OUT=$PANE_TOP/build/check-rdma-core
 # where the guest's processor is emulated
 CELL_SECONDS=1500
+PEER_SECONDS=600
 
 kernels()
 {
@@ -49,18 +53,29 @@ core_version()
 	dpkg-query --root="$1/" -W -f '${source:Upstream-Version}\n' rdma-core
 }
 
+# make_peer ROOT DIRECTORY: pane_peer, for the rdma-core below that root
+make_peer()
+{
+	make -s -C "$PANE_TOP/selftests/rdma" OUTPUT="$2" \
+		CC="$SETUP/in-root.sh $1 gcc" \
+		LDLIBS="-libverbs -lpthread -lm" "$2/pane_peer"
+}
+
 # run_tests KERNEL ROOT PROVIDER RESULTS: the status of the guest
 run_tests()
 {
 	local kernel=$1 root=$2 provider=$3 results=$4
+	local -a tests=(-t rdma:pane_pyverbs.sh)
 
-	PANE_PYVERBS_ROOT=$root PANE_PYVERBS_PROVIDER=$provider/libpane \
+	[ -z "$root" ] || tests+=(-t rdma:pane_rxe.sh)
+	PANE_CORE_ROOT=$root PANE_CORE_PROVIDER=$provider/libpane \
+	PANE_CORE_PEER=$provider/pane_peer \
 	kselftest_override_timeout=$CELL_SECONDS \
 		"$PANE_TOP/selftests/vm/run" "${options[@]}" \
 		--kernel "$kernel" --results "$results" \
-		--timeout "$CELL_SECONDS" -- \
+		--timeout $((CELL_SECONDS + PEER_SECONDS)) -- \
 		"$PANE_TOP/build/selftests/run_kselftest.sh" \
-		-t rdma:pane_pyverbs.sh >"$results/tap"
+		"${tests[@]}" >"$results/tap"
 }
 
 # counts FILE: "passed/failed/skipped", or nothing if it did not come to that
@@ -101,11 +116,13 @@ run_cell()
 
 run_suite()
 {
-	local suite=$1 root version kernel
+	local suite=$1 provider=$PANE_TOP/build/provider-$1
+	local root version kernel
 
 	if ! root=$(root_of "$suite") ||
-	   ! "$SETUP/provider.sh" "$PANE_TOP/user-provider" \
-			"$PANE_TOP/build/provider-$suite" "$root"; then
+	   ! "$SETUP/provider.sh" "$PANE_TOP/user-provider" "$provider" \
+			"$root" ||
+	   { [ -n "$root" ] && ! make_peer "$root" "$provider"; }; then
 		say "check: FAILED: nothing to run of $suite"
 		failed=1
 		return

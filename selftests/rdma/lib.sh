@@ -227,12 +227,16 @@ add_address()
 	ip -n "$1" link set lo up
 }
 
+# Of `ip link`, for both interfaces
+IF_OPTIONS=()
+
 # Namespaces, and a link between them
 wire_up()
 {
 	ip netns add "$NS_A" && ip netns add "$NS_B" || return
-	ip -n "$NS_A" link add "$IF_A" mtu "$MTU" type veth \
-		peer name "$IF_B" mtu "$MTU" netns "$NS_B"
+	ip -n "$NS_A" link add "$IF_A" "${IF_OPTIONS[@]}" mtu "$MTU" \
+		type veth peer name "$IF_B" "${IF_OPTIONS[@]}" mtu "$MTU" \
+		netns "$NS_B"
 }
 
 # With addresses

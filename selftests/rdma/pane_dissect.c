@@ -8,6 +8,9 @@
  *				SKIP for what the device does not have
  *	pane_dissect icrc FILE	reads a capture, and prints frames whose ICRC,
  *				padding or lengths are wrong
+ *	pane_dissect headers FILE
+ *				reads a capture, and prints the headers that
+ *				dissectors do not know
  *
  * The expected fields come from what was asked for and from the specification,
  * not from anything that the driver built. Each operation has QPs of its own,
@@ -21,7 +24,6 @@
 #include "../kselftest.h"
 #include "pane_dissect.h"
 #include "pane_fabric.h"
-#include "pane_frames_build.h"
 #include "pane_util.h"
 #include "pane_verbs.h"
 
@@ -29,7 +31,11 @@
 #define INVALID_KEY	0x00c0ffee
 #define CNP_LEN		16
 /* As in uapi/rdma/ib_user_verbs.h, for libraries older than that */
+#define CAP_FLUSH_GLOBAL	(1ULL << 38)
 #define CAP_ATOMIC_WRITE	(1ULL << 40)
+/* FETH: visible to all; all that the key opens */
+#define FETH_GLOBAL		0x01
+#define FETH_WHOLE		0x10
 
 /* ---- messages -------------------------------------------------------- */
 
@@ -80,6 +86,7 @@ static void expect_request(const struct stage *t, const struct op *op,
 		};
 
 		x.opcode += op->tr;
+		x.srqn = t->srqn;
 		if (op->tr == XRC)
 			x.headers |= H_XRCETH;
 		if (first && !is_send(op->wr))
@@ -178,6 +185,7 @@ static void run_read(const struct op *op)
 		.va = region_at(&t.mem[1], 4),
 		.rkey = t.mem[1].mr->rkey,
 		.dmalen = op->len,
+		.srqn = t.srqn,
 	});
 	for (unsigned int i = 0; i < num; i++) {
 		bool first = !i, last = i + 1 == num;
@@ -228,6 +236,7 @@ static void run_atomic(const struct op *op)
 		.rkey = t.mem[1].mr->rkey,
 		.swap = one,
 		.compare = swap ? orig : 0,
+		.srqn = t.srqn,
 	});
 	print_frame(t.qp[0]->qp_num, &(struct expected) {
 		.headers = H_AETH | H_ORIG,
@@ -241,7 +250,18 @@ static void run_atomic(const struct op *op)
 	stage_close(&t);
 }
 
-/* Its answer is that to a READ of nothing */
+/* What answers ATOMIC WRITE and FLUSH is the answer to a READ of nothing. */
+static void expect_done(const struct stage *t)
+{
+	print_frame(t->qp[0]->qp_num, &(struct expected) {
+		.headers = H_AETH,
+		.opcode = t->op->tr + READ_RESP_ONLY,
+		.psn = PSN_A,
+		.syndrome = ACK_OK,
+		.msn = 1,
+	});
+}
+
 static void run_atomic_write(const struct op *op)
 {
 	struct stage t;
@@ -255,16 +275,38 @@ static void run_atomic_write(const struct op *op)
 		.va = region_at(&t.mem[1], 8),
 		.rkey = t.mem[1].mr->rkey,
 		.dmalen = op->len,
+		.srqn = t.srqn,
 	});
-	print_frame(t.qp[0]->qp_num, &(struct expected) {
-		.headers = H_AETH,
-		.opcode = op->tr + READ_RESP_ONLY,
-		.psn = PSN_A,
-		.syndrome = ACK_OK,
-		.msn = 1,
-	});
+	expect_done(&t);
 	request_atomic_write(&t);
 	CHECK(!memcmp(t.mem[0].addr, t.mem[1].addr + 8, op->len), "other data");
+	stage_close(&t);
+}
+
+static void expect_flush(const struct stage *t, uint32_t rkey)
+{
+	const struct op *op = t->op;
+
+	print_frame(t->qp[1]->qp_num, &(struct expected) {
+		.headers = H_FETH | H_RETH | (op->tr == XRC ? H_XRCETH : 0),
+		.opcode = op->tr + FLUSH,
+		.psn = PSN_A,
+		.va = region_at(&t->mem[1], 8),
+		.rkey = rkey,
+		.dmalen = op->len,
+		.srqn = t->srqn,
+		.type_sel = FETH_GLOBAL | (op->len ? 0 : FETH_WHOLE),
+	});
+}
+
+static void run_flush(const struct op *op)
+{
+	struct stage t;
+
+	stage_open(&t, op, PSN_A, 21);
+	expect_flush(&t, t.mem[1].mr->rkey);
+	expect_done(&t);
+	request_flush(&t, t.mem[1].mr->rkey, IBV_WC_SUCCESS);
 	stage_close(&t);
 }
 
@@ -291,6 +333,17 @@ static void run_nak_access(const struct op *op)
 	expect_refused(&t, op, region_at(&t.mem[1], 0), INVALID_KEY, PSN_A,
 		       NAK_ACCESS);
 	request(&t, 0, wr, IBV_WC_REM_ACCESS_ERR);
+	stage_close(&t);
+}
+
+static void run_nak_flush(const struct op *op)
+{
+	struct stage t;
+
+	stage_open(&t, op, PSN_A, 21);
+	expect_flush(&t, INVALID_KEY);
+	expect_ack(&t, PSN_A, NAK_ACCESS, 0);
+	request_flush(&t, INVALID_KEY, IBV_WC_REM_ACCESS_ERR);
 	stage_close(&t);
 }
 
@@ -408,8 +461,11 @@ static const struct {
 	{ run_atomic, { "rc_compare_swap", RC, IBV_WR_ATOMIC_CMP_AND_SWP } },
 	{ run_atomic, { "rc_fetch_add", RC, IBV_WR_ATOMIC_FETCH_AND_ADD } },
 	{ run_atomic_write, { "rc_atomic_write", RC, IBV_WR_ATOMIC_WRITE, 8 } },
+	{ run_flush, { "rc_flush", RC, WR_FLUSH, 5000 } },
+	{ run_flush, { "rc_flush_region", RC, WR_FLUSH, 0 } },
 	{ run_message, { "rc_congested", RC, IBV_WR_SEND, 13, .ce = true } },
 	{ run_nak_access, { "nak_access", RC, IBV_WR_RDMA_WRITE, 64 } },
+	{ run_nak_flush, { "nak_flush", RC, WR_FLUSH, 64 } },
 	{ run_nak_invalid, { "nak_invalid", RC, IBV_WR_SEND, 64 } },
 	{ run_nak_rnr, { "nak_rnr", RC, IBV_WR_SEND, 64 } },
 	{ run_nak_sequence, { "nak_sequence", RC, IBV_WR_SEND, 64 } },
@@ -443,20 +499,23 @@ static const struct {
 	{ run_atomic, { "xrc_fetch_add", XRC, IBV_WR_ATOMIC_FETCH_AND_ADD } },
 	{ run_atomic_write, { "xrc_atomic_write", XRC, IBV_WR_ATOMIC_WRITE,
 			      8 } },
+	{ run_flush, { "xrc_flush", XRC, WR_FLUSH, 5000 } },
 };
 
-/* Does the device have it? Older kernels know nothing of an ATOMIC WRITE. */
+/* Does the device have it? Older kernels know nothing of the newer operations. */
 static bool is_supported(const struct op *op)
 {
+	uint64_t cap = op->wr == IBV_WR_ATOMIC_WRITE ? CAP_ATOMIC_WRITE :
+		       op->wr == WR_FLUSH ? CAP_FLUSH_GLOBAL : 0;
 	struct ibv_device_attr_ex attr;
 	struct node n;
 
-	if (op->wr != IBV_WR_ATOMIC_WRITE)
+	if (!cap)
 		return true;
 	node_open_owner(&n);
 	CHECK_OK(ibv_query_device_ex(n.ctx, NULL, &attr));
 	node_close(&n);
-	return attr.device_cap_flags_ex & CAP_ATOMIC_WRITE;
+	return attr.device_cap_flags_ex & cap;
 }
 
 static int run(void)
@@ -488,6 +547,9 @@ int main(int argc, char **argv)
 		return run();
 	if (argc == 3 && !strcmp(argv[1], "icrc"))
 		return check_icrc(argv[2]);
-	fprintf(stderr, "usage: %s list | run | icrc FILE\n", argv[0]);
+	if (argc == 3 && !strcmp(argv[1], "headers"))
+		return read_headers(argv[2]);
+	fprintf(stderr, "usage: %s list | run | icrc FILE | headers FILE\n",
+		argv[0]);
 	return KSFT_FAIL;
 }

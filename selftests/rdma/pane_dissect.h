@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "pane_frames_build.h"
+#include "pane_raw.h"
 #include "pane_verbs.h"
 
 #define MTU		1024
@@ -21,12 +23,16 @@
 #define PSN_B		0x000123U
 #define RNR_TIMER	12
 
+/* As in uapi/rdma/ib_user_verbs.h, for libraries older than that */
+#define WR_FLUSH		((enum ibv_wr_opcode)14)
+#define ACCESS_FLUSH_GLOBAL	(1 << 8)
+
 /* Added to opcodes of RC */
 enum transport { RC = 0, UC = 0x20, UD = 0x60, XRC = 0xa0 };
 
 enum headers {
 	H_RETH = 1, H_ATOMIC = 2, H_AETH = 4, H_ORIG = 8, H_IMM = 16,
-	H_IETH = 32, H_DETH = 64, H_XRCETH = 128, H_SE = 256,
+	H_IETH = 32, H_DETH = 64, H_XRCETH = 128, H_SE = 256, H_FETH = 512,
 };
 
 /**
@@ -34,7 +40,7 @@ enum headers {
  * @name: of it
  * @tr: transport
  * @wr: opcode
- * @len: bytes
+ * @len: bytes; of a FLUSH, where 0 stands for the whole region
  * @se: with a solicited event
  * @ce: as if a queue on the way were congested
  */
@@ -52,6 +58,9 @@ struct op {
  * @p: their devices
  * @op: what they are for
  * @qp: they; XRC has one that sends and one that receives
+ * @raw: FLUSH: the first one, whose ring the test writes itself; libraries may
+ *       be older than this request
+ * @raw_name: FLUSH: what @qp has in place of it, for its number
  * @binder: QP at the responder that windows are bound on
  * @xrcd: XRC: the responder's domain
  * @srq: XRC: what the second receives for
@@ -64,6 +73,8 @@ struct stage {
 	struct pair p;
 	const struct op *op;
 	struct ibv_qp *qp[2];
+	struct raw_qp raw;
+	struct ibv_qp raw_name;
 	struct ibv_qp *binder;
 	struct ibv_xrcd *xrcd;
 	struct ibv_srq *srq;
@@ -83,6 +94,8 @@ void request(struct stage *t, unsigned int i, struct ibv_send_wr wr,
 	     enum ibv_wc_status status);
 /* The first 8 bytes of the requester's memory, behind the responder's eighth */
 void request_atomic_write(struct stage *t);
+/* Of the responder's memory from its eighth byte on */
+void request_flush(struct stage *t, uint32_t rkey, enum ibv_wc_status status);
 struct ibv_mw *bound_window(struct stage *t);
 
 /**
@@ -101,6 +114,8 @@ struct ibv_mw *bound_window(struct stage *t);
  * @orig: AtomicAckETH
  * @word: immediate data, or the key to invalidate
  * @sqpn: DETH
+ * @srqn: XRCETH
+ * @type_sel: FETH
  */
 struct expected {
 	unsigned int headers;
@@ -117,11 +132,15 @@ struct expected {
 	uint64_t orig;
 	uint32_t word;
 	uint32_t sqpn;
+	uint32_t srqn;
+	uint32_t type_sel;
 };
 
 extern const char *current;
 
 void print_frame(uint32_t dqpn, const struct expected *x);
+void print_headers(const struct seen *seen);
 int check_icrc(const char *name);
+int read_headers(const char *name);
 
 #endif

@@ -4,7 +4,9 @@
 # A listener who knows nothing of the driver: tshark reads the frames of each
 # operation, and finds in every field what was asked for. This dissector shows
 # the ICRC and does not check it; pane_dissect computes it anew. Of packets of
-# XRC, of congestion notifications and of ATOMIC WRITE it reads the BTH only.
+# XRC, of congestion notifications, of ATOMIC WRITE and FLUSH tshark reads the BTH
+# only: it has no name for the opcodes of the last two. Their other headers
+# pane_dissect takes from the capture, for comparison with what was asked for.
 
 cd "$(dirname "$0")" || exit 1
 . ../kselftest/ktap_helpers.sh
@@ -103,13 +105,16 @@ dissect()
 	for field in "${FIELDS[@]}" "${MORE_FIELDS[@]}"; do
 		options+=(-e "$field")
 	done
-	tshark -n -r "$OUT/$1.pcap" -o udp.check_checksum:TRUE \
+	if ! tshark -n -r "$OUT/$1.pcap" -o udp.check_checksum:TRUE \
 		-o ip.check_checksum:TRUE --disable-protocol rpcordma \
 		-Y "$SHOWN" -T fields -E separator='|' \
 		-E occurrence=f "${options[@]}" \
-		>"$OUT/frames.$1" 2>"$OUT/tshark" && return
-	show tshark
-	complain "tshark failed"
+		>"$OUT/frames.$1" 2>"$OUT/tshark"; then
+		show tshark
+		complain "tshark failed"
+		return
+	fi
+	./pane_dissect headers "$OUT/$1.pcap" >"$OUT/headers.$1"
 }
 
 by_queue_pair()
@@ -117,18 +122,27 @@ by_queue_pair()
 	sort -s -t '|' -k 1,1
 }
 
-# operation FAMILY NAME: the frames are those expected, in that order
-operation()
+# as_expected FAMILY NAME SEEN: lines of that name are those in the file of what
+# was seen, in that order
+as_expected()
 {
 	sed -n "s/^$2|//p" "$OUT/expected.$1" | by_queue_pair >"$OUT/want"
 	# the number of the QP tells whose they are
-	cut -d '|' -f 1 "$OUT/want" | sort -u |
-		grep -F -f - "$OUT/frames.$1" |
+	cut -d '|' -f 1 "$OUT/queue-pairs" | sort -u | grep -F -f - "$OUT/$3" |
 		cut -d '|' -f "1-${#FIELDS[@]}" | by_queue_pair >"$OUT/got"
-	[ -s "$OUT/want" ] && cmp -s "$OUT/want" "$OUT/got" && return
+	cmp -s "$OUT/want" "$OUT/got" && return
 	sed 's/^/# want: /' "$OUT/want"
 	sed 's/^/# got:  /' "$OUT/got"
 	return 1
+}
+
+# operation FAMILY NAME: the frames, and the headers that tshark does not read
+operation()
+{
+	sed -n "s/^$2|//p" "$OUT/expected.$1" >"$OUT/queue-pairs"
+	[ -s "$OUT/queue-pairs" ] || complain "no frames are expected" || return
+	as_expected "$1" "$2" "frames.$1" &&
+		as_expected "$1" "$2:headers" "headers.$1"
 }
 
 # column NAME FAMILY: that of every frame
@@ -198,14 +212,16 @@ connection_mads()
 }
 
 # Those of RC, which XRC has as well, of UC, of UD, and the notification of
-# congestion. A FLUSH (28, 188) is nothing that older libraries can ask for.
+# congestion
 opcodes_wanted()
 {
 	{
 		seq 0 20
 		seq 160 180
 		echo 22 23 182 183
+		is_skipped rc_flush || echo 28
 		is_skipped rc_atomic_write || echo 29
+		is_skipped xrc_flush || echo 188
 		is_skipped xrc_atomic_write || echo 189
 		seq 32 43
 		echo 100 101 129

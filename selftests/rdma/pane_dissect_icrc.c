@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A capture, whose ICRCs, padding and lengths are computed anew */
+/*
+ * A capture: ICRCs, padding and lengths are computed anew, and headers printed
+ * that dissectors do not know
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../kselftest.h"
 #include "pane_dissect.h"
-#include "pane_frames_build.h"
 
 /* The old format, which is what tcpdump writes, in the machine's byte order */
 struct pcap_head {
@@ -34,25 +36,48 @@ static FILE *capture_open(const char *name)
 	return f;
 }
 
+/* The next frame, or false; @what: as of frame_read() */
+static bool capture_next(FILE *f, struct seen *seen, const char **what)
+{
+	uint8_t frame[FRAME_MAX];
+	struct pcap_packet head;
+
+	if (fread(&head, sizeof(head), 1, f) != 1)
+		return false;
+	if (head.len > sizeof(frame) || head.len != head.orig_len ||
+	    fread(frame, 1, head.len, f) != head.len) {
+		printf("a frame is cut: %u of %u bytes\n", head.len,
+		       head.orig_len);
+		exit(KSFT_FAIL);
+	}
+	*what = frame_read(frame, head.len, seen);
+	return true;
+}
+
+/* Headers behind the BTH of frames that dissectors read no further than that */
+int read_headers(const char *name)
+{
+	FILE *f = capture_open(name);
+	struct seen seen;
+	const char *what;
+
+	while (capture_next(f, &seen, &what))
+		if (!what)
+			print_headers(&seen);
+	fclose(f);
+	return KSFT_PASS;
+}
+
 /* Frames of RoCE that are not in order; fails when there is none at all */
 int check_icrc(const char *name)
 {
 	unsigned int num = 0, good = 0, bad = 0;
 	FILE *f = capture_open(name);
-	uint8_t frame[FRAME_MAX];
-	struct pcap_packet head;
 	struct seen seen;
 	const char *what;
 
-	while (fread(&head, sizeof(head), 1, f) == 1) {
+	while (capture_next(f, &seen, &what)) {
 		num++;
-		if (head.len > sizeof(frame) || head.len != head.orig_len ||
-		    fread(frame, 1, head.len, f) != head.len) {
-			printf("frame %u: %u of %u bytes\n", num, head.len,
-			       head.orig_len);
-			return KSFT_FAIL;
-		}
-		what = frame_read(frame, head.len, &seen);
 		if (what && *what)
 			printf("frame %u: %s\n", num, what);
 		good += !what;

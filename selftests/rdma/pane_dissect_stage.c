@@ -103,21 +103,36 @@ static struct ibv_qp *make_target(struct stage *t)
 	return qp;
 }
 
+static struct ibv_qp *make_raw(struct stage *t)
+{
+	struct node *n = &t->p.node[0];
+
+	raw_open_type(&t->raw, n, n->pd, t->scq[0], t->rcq[0],
+		      qp_type_of(t->op->tr));
+	t->raw_name.qp_num = t->raw.qpn;
+	return &t->raw_name;
+}
+
+static bool is_raw(const struct stage *t)
+{
+	return t->op->wr == WR_FLUSH;
+}
+
 static void make_qps(struct stage *t)
 {
-	t->qp[0] = make_qp(t, 0);
+	t->qp[0] = is_raw(t) ? make_raw(t) : make_qp(t, 0);
 	t->binder = make_qp(t, 1);
 	t->qp[1] = t->op->tr == XRC ? make_target(t) : t->binder;
 }
 
 /* ---- states ---------------------------------------------------------- */
 
-static void to_init(struct ibv_qp *qp)
+static void to_init(struct ibv_qp *qp, int more)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qp_access_flags = RIGHTS_ALL,
+		.qp_access_flags = RIGHTS_ALL | more,
 		.qkey = QKEY,
 	};
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
@@ -188,18 +203,40 @@ static void to_rts(struct ibv_qp *qp, uint32_t psn, uint8_t timeout)
 	CHECK_OK(ibv_modify_qp(qp, &attr, mask));
 }
 
+static void connect_raw(struct stage *t, uint8_t timeout)
+{
+	const struct endpoint responder = {
+		.node = &t->p.node[1],
+		.qp = t->qp[1],
+	};
+
+	t->raw.sq_psn = PSN_A;
+	t->raw.rq_psn = PSN_B;
+	t->raw.timeout = timeout;
+	raw_connect(&t->raw, &responder);
+}
+
+/* A right that only those QPs are asked for which need it */
+static int more_rights(const struct stage *t)
+{
+	return t->op->wr == WR_FLUSH ? ACCESS_FLUSH_GLOBAL : 0;
+}
+
 static void connect_qps(struct stage *t, uint32_t expected_psn, uint8_t timeout)
 {
 	struct ibv_qp *qps[] = { t->qp[0], t->qp[1], t->binder };
 	/* XRC: the binder sends nothing, and so needs nobody who receives */
 	unsigned int num = t->binder == t->qp[1] ? 2 : 3;
+	unsigned int first = is_raw(t) ? 1 : 0;
 
-	for (unsigned int i = 0; i < num; i++)
-		to_init(qps[i]);
-	for (unsigned int i = 0; i < num; i++)
+	for (unsigned int i = first; i < num; i++)
+		to_init(qps[i], more_rights(t));
+	for (unsigned int i = first; i < num; i++)
 		to_rtr(t, !!i, qps[i], i ? expected_psn : PSN_B);
-	for (unsigned int i = 0; i < num; i++)
+	for (unsigned int i = first; i < num; i++)
 		to_rts(qps[i], i ? PSN_B : PSN_A, timeout);
+	if (is_raw(t))
+		connect_raw(t, timeout);
 }
 
 void stage_open(struct stage *t, const struct op *op, uint32_t expected_psn,
@@ -214,7 +251,7 @@ void stage_open(struct stage *t, const struct op *op, uint32_t expected_psn,
 		t->rcq[i] = ibv_create_cq(n->ctx, 16, NULL, NULL, 0);
 		CHECK(t->scq[i] && t->rcq[i], "%s", strerror(errno));
 		region_open(&t->mem[i], n->pd, MEM_LEN, 0,
-			    MR_BINDABLE | RIGHTS_ALL);
+			    MR_BINDABLE | RIGHTS_ALL | more_rights(t));
 		fill_pattern(t->mem[i].addr, MEM_LEN, i);
 	}
 	make_qps(t);
@@ -223,7 +260,10 @@ void stage_open(struct stage *t, const struct op *op, uint32_t expected_psn,
 
 void stage_close(struct stage *t)
 {
-	CHECK_OK(ibv_destroy_qp(t->qp[0]));
+	if (is_raw(t))
+		raw_close(&t->raw);
+	else
+		CHECK_OK(ibv_destroy_qp(t->qp[0]));
 	CHECK_OK(ibv_destroy_qp(t->qp[1]));
 	if (t->xrcd) {
 		CHECK_OK(ibv_destroy_qp(t->binder));
@@ -284,6 +324,23 @@ void request_atomic_write(struct stage *t)
 		ibv_wr_set_xrc_srqn(qpx, t->srqn);
 	CHECK_OK(ibv_wr_complete(qpx));
 	wait_for(t, 0, IBV_WC_SUCCESS);
+}
+
+void request_flush(struct stage *t, uint32_t rkey, enum ibv_wc_status status)
+{
+	struct pane_sq_wqe *w = raw_slot(&t->raw, 0);
+
+	memset(w, 0, t->raw.ring.sq_stride);
+	w->opcode = PANE_WR_FLUSH;
+	w->flags = PANE_WR_SIGNALED;
+	w->flush.remote_addr = region_at(&t->mem[1], 8);
+	w->flush.rkey = rkey;
+	w->flush.srqn = t->srqn;
+	w->flush.length = t->op->len;
+	w->flush.type = PANE_FLUSH_GLOBAL;
+	w->flush.level = t->op->len ? PANE_FLUSH_RANGE : PANE_FLUSH_MR;
+	CHECK_OK(raw_push(&t->raw, 1));
+	wait_for(t, 0, status);
 }
 
 /* A window of the responder's over all of its memory */

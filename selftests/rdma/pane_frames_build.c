@@ -106,7 +106,7 @@ static void mask_ip(uint8_t *ip)
  * Of a packet from the IP header on, without options, or from the GRH on, up to
  * the ICRC. What comes before stands as eight bytes of ones.
  */
-static uint32_t icrc_of(const uint8_t *packet, const uint8_t *bth, size_t len)
+uint32_t icrc_of(const uint8_t *packet, const uint8_t *bth, size_t len)
 {
 	size_t hdr_len = bth - packet + BTH_LEN;
 	uint8_t copy[8 + IP6_LEN + UDP_LEN + BTH_LEN];
@@ -121,6 +121,11 @@ static uint32_t icrc_of(const uint8_t *packet, const uint8_t *bth, size_t len)
 		memset(copied_bth - 2, 0xff, 2);
 	crc = crc32_bytes(~0U, copy, 8 + hdr_len);
 	return ~crc32_bytes(crc, packet + hdr_len, len - hdr_len);
+}
+
+uint32_t icrc_more(uint32_t icrc, const uint8_t *data, size_t len)
+{
+	return ~crc32_bytes(~icrc, data, len);
 }
 
 static uint32_t sum16(uint32_t sum, const uint8_t *data, size_t len)

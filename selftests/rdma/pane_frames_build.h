@@ -121,6 +121,10 @@ bool gid_is_ip4(const union ibv_gid *gid);
 
 void frame_build(struct built *b, const struct spec *s);
 
+uint32_t icrc_of(const uint8_t *packet, const uint8_t *bth, size_t len);
+/* That of a packet with @data behind all that makes up @icrc */
+uint32_t icrc_more(uint32_t icrc, const uint8_t *data, size_t len);
+
 /* Headers behind the BTH, appended to those that are there */
 void spec_reth(struct spec *s, uint64_t va, uint32_t rkey, uint32_t length);
 void spec_atomic(struct spec *s, uint64_t va, uint32_t rkey, uint64_t swap_add,

@@ -190,7 +190,7 @@ static void flush_malformed(const void *arg)
 	persist_open(&p);
 	va = region_at(&p.mem, 0);
 	rkey = p.mem.mr->rkey;
-	flush_slot(&p, va, 8, rkey)->flush.type = 2;
+	flush_slot(&p, va, 8, rkey)->flush.type = 4;
 	fails(&p, IBV_WC_LOC_QP_OP_ERR);
 	flush_slot(&p, va, 8, rkey)->flush.type = 0;
 	fails(&p, IBV_WC_LOC_QP_OP_ERR);

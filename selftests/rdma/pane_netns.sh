@@ -48,8 +48,15 @@ DEV_C=hfi1_$$
 DEV_D=siw_$$
 
 # twin COMMAND...: for the other pair
+#
+# Its interfaces have other numbers than those of the first pair. rdma_cm (its
+# cma_netevent_callback(), seen up to Linux 7.3) finds the connections of a
+# neighbour by the number of the interface and the address, in all namespaces: a
+# neighbour that one pair confirms would end a connection of the other one with
+# RDMA_CM_EVENT_UNREACHABLE, whatever the devices are.
 twin()
 {
+	local -a IF_OPTIONS=(index 1000)
 	local NS_A=$NS_C NS_B=$NS_D DEV_A=$DEV_C DEV_B=$DEV_D OUT=$OUT/twin
 	local SERVER_NS=$NS_D CM_DEVICE=$DEV_D SERVER_PID=
 

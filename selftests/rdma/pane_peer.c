@@ -15,10 +15,6 @@
 #include "pane_data.h"
 #include "pane_peer.h"
 
-/* Of ibv_device_attr_ex.device_cap_flags_ex; the headers do not name them */
-#define CAP_FLUSH_GLOBAL	(1ULL << 38)
-#define CAP_ATOMIC_WRITE	(1ULL << 40)
-
 static struct qp_opts peer_opts(enum ibv_mtu mtu)
 {
 	struct qp_opts qo = qp_opts_default();
@@ -196,159 +192,6 @@ static void fetch_and_add(const void *arg)
 	boxes_close(&w.b);
 }
 
-/* ---- what not every kernel has --------------------------------------- */
-
-static uint64_t node_caps(const struct node *n)
-{
-	struct ibv_device_attr_ex attr;
-
-	CHECK_OK(ibv_query_device_ex(n->ctx, NULL, &attr));
-	return attr.device_cap_flags_ex;
-}
-
-/* Skips the test unless both devices have it */
-static void need_cap(uint64_t cap, const char *name)
-{
-	struct pair p;
-
-	pair_nodes_open(&p);
-	for (unsigned int i = 0; i < 2; i++)
-		if (!(node_caps(&p.node[i]) & cap))
-			pane_skip("%s: no %s", ibv_get_device_name(
-				  p.node[i].ctx->device), name);
-	pair_nodes_close(&p);
-}
-
-/* What the ibv_wr_ functions have put together is the only request */
-static void posted_is_done(struct end *e, enum ibv_wc_status status,
-			   enum ibv_wc_opcode opcode)
-{
-	struct ibv_wc wc;
-
-	CHECK_OK(ibv_wr_complete(e->qpx));
-	CHECK_WC(e->scq, e->qpx->wr_id, status, &wc);
-	if (status == IBV_WC_SUCCESS)
-		CHECK_EQ(wc.opcode, opcode);
-}
-
-static void post_start(struct end *e)
-{
-	ibv_wr_start(e->qpx);
-	e->qpx->wr_id = 0xa70;
-	e->qpx->wr_flags = IBV_SEND_SIGNALED;
-}
-
-static void write_word(struct word *w, uint64_t *at, uint32_t rkey,
-		       uint64_t value, enum ibv_wc_status status)
-{
-	struct end *e = &w->b.p.end[0];
-
-	post_start(e);
-	ibv_wr_atomic_write(e->qpx, rkey, (uintptr_t)at, &value);
-	posted_is_done(e, status, IBV_WC_ATOMIC_WRITE);
-}
-
-/* A connection that has the operation */
-static void write_open(struct word *w, uint64_t value)
-{
-	struct qp_opts qo = peer_opts(IBV_MTU_1024);
-
-	random_seed();
-	need_cap(CAP_ATOMIC_WRITE, "ATOMIC_WRITE");
-	qo.more_ops = IBV_QP_EX_WITH_ATOMIC_WRITE;
-	word_open(w, &qo);
-	word_set(w, value);
-}
-
-static void atomic_write(const void *arg)
-{
-	struct word w;
-
-	write_open(&w, 1);
-	for (uint64_t value = 0x0123456789abcdef; value; value <<= 8) {
-		write_word(&w, w.there, w.b.to.r.mr->rkey, value,
-			   IBV_WC_SUCCESS);
-		CHECK_EQ(w.there[0], value);
-		CHECK_EQ(w.there[-1], 0);
-		CHECK_EQ(w.there[1], 0);
-	}
-	boxes_close(&w.b);
-}
-
-struct refusal {
-	unsigned int offset;
-	uint32_t key;
-	enum ibv_wc_status status;
-};
-
-/* At an odd address, and with another key */
-static const struct refusal refusals[] = {
-	{ 4, 0, IBV_WC_REM_INV_REQ_ERR },
-	{ 0, 1, IBV_WC_REM_ACCESS_ERR },
-};
-
-static void atomic_write_refused(const void *arg)
-{
-	const struct refusal *r = arg;
-	struct word w;
-
-	write_open(&w, 7);
-	write_word(&w, (void *)((uint8_t *)w.there + r->offset),
-		   w.b.to.r.mr->rkey ^ r->key, ~0ULL, r->status);
-	CHECK_EQ(end_state(&w.b.p.end[0]), IBV_QPS_ERR);
-	CHECK_EQ(w.there[0], 7);
-	CHECK_EQ(w.there[1], 0);
-	boxes_close(&w.b);
-}
-
-#ifdef HAVE_FLUSH
-
-/* A WRITE and what makes it visible, of a part or all of the region */
-static void flush(const void *arg)
-{
-	const uint8_t levels[] = { IBV_FLUSH_RANGE, IBV_FLUSH_MR };
-	struct qp_opts qo = peer_opts(IBV_MTU_1024);
-	struct region r;
-	struct boxes b;
-	struct end *e;
-
-	random_seed();
-	need_cap(CAP_FLUSH_GLOBAL, "FLUSH");
-	qo.more_ops = IBV_QP_EX_WITH_FLUSH;
-	qo.access |= IBV_ACCESS_FLUSH_GLOBAL;
-	boxes_open(&b, &qo, PEER_LEN);
-	region_open(&r, b.p.node[1].pd, 8192, 0,
-		    PEER_ACCESS | IBV_ACCESS_FLUSH_GLOBAL);
-	e = &b.p.end[0];
-	for (unsigned int i = 0; i < ARRAY_SIZE(levels); i++) {
-		random_fill(b.from.r.addr + GUARD, 5000);
-		CHECK_EQ(peer_do(&b, peer_wr(IBV_WR_RDMA_WRITE,
-					     region_at(&r, 100), r.mr->rkey),
-				 5000), IBV_WC_SUCCESS);
-		post_start(e);
-		ibv_wr_flush(e->qpx, r.mr->rkey, region_at(&r, 100), 5000,
-			     IBV_FLUSH_GLOBAL, levels[i]);
-		posted_is_done(e, IBV_WC_SUCCESS, IBV_WC_FLUSH);
-		CHECK(!memcmp(r.addr + 100, b.from.r.addr + GUARD, 5000),
-		      "other data");
-	}
-	post_start(e);
-	ibv_wr_flush(e->qpx, r.mr->rkey ^ 1, region_at(&r, 100), 5000,
-		     IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
-	posted_is_done(e, IBV_WC_REM_ACCESS_ERR, IBV_WC_FLUSH);
-	region_close(&r);
-	boxes_close(&b);
-}
-
-#else
-
-static void flush(const void *arg)
-{
-	pane_skip("libibverbs was older than FLUSH");
-}
-
-#endif
-
 /* ---- the list -------------------------------------------------------- */
 
 static void list_messages(void)
@@ -376,12 +219,7 @@ static void list(void)
 	list_datagrams_plain();
 	pane_test(V_APIS, compare_and_swap, NULL, "compare and swap");
 	pane_test(V_APIS, fetch_and_add, NULL, "fetch and add");
-	pane_test(0, atomic_write, NULL, "atomic WRITE");
-	pane_test(0, atomic_write_refused, &refusals[0],
-		  "atomic WRITE at an odd address");
-	pane_test(0, atomic_write_refused, &refusals[1],
-		  "atomic WRITE with another key");
-	pane_test(0, flush, NULL, "FLUSH");
+	list_placement();
 	list_windows();
 	list_refusals();
 }

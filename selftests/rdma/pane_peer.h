@@ -38,6 +38,17 @@ static inline struct ibv_send_wr peer_wr(enum ibv_wr_opcode opcode,
 	return wr;
 }
 
+/* rdma_rxe completes what was refused before it changes the state. */
+static inline void end_is_over(struct end *e)
+{
+	struct spin spin = {};
+
+	while (end_state(e) != IBV_QPS_ERR)
+		spin_turn(&spin);
+}
+
+/* pane_peer_place.c: FLUSH and ATOMIC WRITE */
+void list_placement(void);
 /* pane_peer_mw.c */
 void list_windows(void);
 /* pane_peer_end.c: how requests end that are refused, or have to wait */

@@ -4,14 +4,14 @@
 # rdma-core's own tests as a gate: pane_pyverbs-VERSION.baseline says which of
 # them have to pass with that version of rdma-core.
 #
-#   PANE_PYVERBS_ROOT      root directory whose rdma-core is used (default /)
-#   PANE_PYVERBS_PROVIDER  the provider for it, in the way of RDMAV_DRIVERS
+#   PANE_CORE_ROOT      root directory whose rdma-core is used (default /)
+#   PANE_CORE_PROVIDER  the provider for it, in the way of RDMAV_DRIVERS
 
 cd "$(dirname "$0")" || exit 1
 . ../kselftest/ktap_helpers.sh
 . ./lib.sh
 
-ROOT=${PANE_PYVERBS_ROOT:-}
+ROOT=${PANE_CORE_ROOT:-}
 SUITE=$ROOT/usr/share/doc/rdma-core/tests
 IN_ROOT=()
 HUGE_PAGES=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
@@ -69,7 +69,7 @@ huge_pages_down()
 # The modules of the package are in the path of the system's own interpreter.
 run_suite()
 {
-	RDMAV_DRIVERS=${PANE_PYVERBS_PROVIDER:-$RDMAV_DRIVERS} \
+	RDMAV_DRIVERS=${PANE_CORE_PROVIDER:-$RDMAV_DRIVERS} \
 		in_a "${IN_ROOT[@]}" /usr/bin/python3 ./pane_pyverbs.py "$OUT/tests" \
 		"pane_pyverbs-$VERSION.baseline" --dev "$DEV_A" \
 		--gid "$(gid_index "$DEV_A" "$IP4_A")"

@@ -16,6 +16,8 @@
 
 /* PSNs of both directions begin here */
 #define RAW_PSN		0x7000
+/* 8 us: what is refused without an answer is over soon */
+#define RAW_TIMEOUT	1
 
 /* ---- commands -------------------------------------------------------- */
 
@@ -60,7 +62,7 @@ static void create(struct raw_qp *qp, const struct ibv_pd *pd)
 			.max_send_sge = RAW_SGE,
 			.max_recv_sge = RAW_SGE,
 			.max_inline_data = RAW_INLINE,
-			.qp_type = IBV_QPT_RC,
+			.qp_type = qp->type,
 		},
 	};
 
@@ -119,7 +121,22 @@ static int doorbell_open(struct ibv_context *ctx)
 void raw_open(struct raw_qp *qp, struct node *n, struct ibv_pd *pd,
 	      struct ibv_cq *scq, struct ibv_cq *rcq)
 {
-	*qp = (struct raw_qp) { .node = n, .scq = scq, .rcq = rcq };
+	raw_open_type(qp, n, pd, scq, rcq, IBV_QPT_RC);
+}
+
+void raw_open_type(struct raw_qp *qp, struct node *n, struct ibv_pd *pd,
+		   struct ibv_cq *scq, struct ibv_cq *rcq,
+		   enum ibv_qp_type type)
+{
+	*qp = (struct raw_qp) {
+		.node = n,
+		.scq = scq,
+		.rcq = rcq,
+		.type = type,
+		.timeout = RAW_TIMEOUT,
+		.sq_psn = RAW_PSN,
+		.rq_psn = RAW_PSN,
+	};
 	create(qp, pd);
 	qp->ctl = mmap(NULL, qp->ring.ring_size, PROT_READ | PROT_WRITE,
 		       MAP_SHARED, n->ctx->cmd_fd, qp->ring.ring_offset);
@@ -155,6 +172,8 @@ void raw_connect(struct raw_qp *qp, const struct endpoint *ep)
 		.port_num = 1,
 		.qp_access_flags = RIGHTS_ALL,
 	};
+	int mask = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+		   IBV_QP_RQ_PSN;
 	struct ibv_wc wc;
 
 	raw_modify(qp, IBV_QPS_RESET);
@@ -173,16 +192,16 @@ void raw_connect(struct raw_qp *qp, const struct endpoint *ep)
 	memcpy(cmd.dest.dgid, ep->node->gid.raw, sizeof(cmd.dest.dgid));
 	cmd.path_mtu = IBV_MTU_1024;
 	cmd.dest_qp_num = ep->qp->qp_num;
-	cmd.rq_psn = RAW_PSN;
+	cmd.rq_psn = qp->rq_psn;
 	cmd.max_dest_rd_atomic = 4;
 	cmd.min_rnr_timer = 1;
-	modify(qp, cmd, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-	       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-	       IBV_QP_MIN_RNR_TIMER);
+	if (qp->type == IBV_QPT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	modify(qp, cmd, mask);
 
 	cmd.qp_state = IBV_QPS_RTS;
-	cmd.sq_psn = RAW_PSN;
-	cmd.timeout = 1;
+	cmd.sq_psn = qp->sq_psn;
+	cmd.timeout = qp->timeout;
 	cmd.retry_cnt = 1;
 	cmd.rnr_retry = 0;
 	cmd.max_rd_atomic = 4;

@@ -17,6 +17,10 @@
  * @node: where it is
  * @scq: for its send requests
  * @rcq: for its receive requests
+ * @type: of the QP; no other than IBV_QPT_RC can receive
+ * @timeout: code, for the next raw_connect(); short unless a test changes it
+ * @sq_psn: likewise, of its first packet
+ * @rq_psn: likewise, of the first packet that comes
  * @handle: of uverbs
  * @qpn: number
  * @doorbell: file to ring
@@ -29,6 +33,10 @@ struct raw_qp {
 	struct node *node;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
+	enum ibv_qp_type type;
+	uint8_t timeout;
+	uint32_t sq_psn;
+	uint32_t rq_psn;
 	uint32_t handle;
 	uint32_t qpn;
 	int doorbell;
@@ -40,6 +48,10 @@ struct raw_qp {
 
 void raw_open(struct raw_qp *qp, struct node *n, struct ibv_pd *pd,
 	      struct ibv_cq *scq, struct ibv_cq *rcq);
+/* One that only sends, if it is IBV_QPT_XRC_SEND */
+void raw_open_type(struct raw_qp *qp, struct node *n, struct ibv_pd *pd,
+		   struct ibv_cq *scq, struct ibv_cq *rcq,
+		   enum ibv_qp_type type);
 void raw_close(struct raw_qp *qp);
 
 /* From whatever state to RTS, with empty rings; @ep stays as it is */

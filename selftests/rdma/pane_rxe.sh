@@ -4,12 +4,23 @@
 # rdma_rxe at the other end of the wire: each operation of the one is understood
 # by the other, in both directions. Up to Linux 7.0 rdma_rxe is in the first
 # network namespace only.
+#
+# FLUSH needs a younger library than that of Debian 12. With the rdma-core of
+# another root directory only pane_peer is run, by what these name:
+#
+#   PANE_CORE_ROOT      the root directory
+#   PANE_CORE_PROVIDER  our provider for it, in the way of RDMAV_DRIVERS
+#   PANE_CORE_PEER      pane_peer, compiled for it
 
 cd "$(dirname "$0")" || exit 1
 . ../kselftest/ktap_helpers.sh
 . ./lib.sh
 
 ITERS=$(scaled 1000 100)
+ROOT=${PANE_CORE_ROOT:-}
+PEER=(./pane_peer)
+[ -z "$ROOT" ] || PEER=("$PANE_TOP/selftests/setup/in-root.sh" "$ROOT"
+	"$PANE_CORE_PEER")
 
 # Loaded, it has its socket there already, if that is where it is.
 rxe_is_first()
@@ -137,8 +148,10 @@ cleanup_here()
 	rxe_away
 } 2>/dev/null
 
+# Programs, all of them the machine's own
 list()
 {
+	[ -z "$ROOT" ] || return 0
 	cat <<EOT
 pingpong_of ibv_rc_pingpong -c -s 100000 -m 4096 -n $((ITERS / 10))
 pingpong_of ibv_rc_pingpong -e -n $ITERS
@@ -177,13 +190,45 @@ peer_tests()
 
 	for net in $(peer_nets); do
 		subtest "${1/_/ }, $net: each operation" peer_run "$net"
+		subtest "${1/_/ }, $net: FLUSH" flush_run "$net"
 	done
 }
 
+# peer_run NET [NAME]: with another root a machine that is slow runs what only
+# this can run.
 peer_run()
 {
+	local name=${2:-}
+
+	[ -n "$name" ] || [ -z "$ROOT" ] || ! is_slow || name=placement:
+	RDMAV_DRIVERS=${PANE_CORE_PROVIDER:-$RDMAV_DRIVERS} \
 	PANE_DEVICES="$CLIENT_DEV $SERVER_DEV" PANE_ANY_DEVICE=yes \
-		PANE_NET=$1 ./pane_peer
+		PANE_NET=$1 "${PEER[@]}" ${name:+"$name"}
+}
+
+MEND_PID=
+
+is_mending()
+{
+	grep -q mending "$OUT/mend"
+}
+
+# A FLUSH that rdma_rxe is to understand has to be mended, frame by frame.
+flush_run()
+{
+	local status
+
+	single_frames
+	./pane_mend "/run/netns/$NS_A" "$IF_A" "/run/netns/$NS_B" "$IF_B" \
+		>"$OUT/mend" 2>&1 &
+	MEND_PID=$!
+	wait_until is_mending || show mend
+	PANE_MENDED=yes peer_run "$1" "placement: FLUSH"
+	status=$?
+	kill "$MEND_PID"
+	wait "$MEND_PID"
+	[ $? -eq 143 ] || show mend
+	return "$status"
 }
 
 run_list()
@@ -206,7 +251,7 @@ need ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong rping \
 modprobe -q rdma_rxe || skip_all "no rdma_rxe in this kernel"
 cleanup_at_exit
 trap cleanup_here EXIT
-ktap_set_plan $((2 * $(list | wc -l) + 2 * $(peer_nets | wc -w) + 2))
+ktap_set_plan $((2 * $(list | wc -l) + 4 * $(peer_nets | wc -w) + 2))
 rxe_up || ktap_exit_fail_msg "no devices"
 run_list pane_asks
 ktap_test_result "windows of pane" window_of
