@@ -48,7 +48,7 @@ struct pane_alloc_ucontext_resp {
 
 /* ---- work requests --------------------------------------------------- */
 
-/**
+/*
  * enum pane_wr_opcode - operations user space may put into a send ring
  *
  * Type 1 windows are bound by PANE_DB_BIND_MW only, fast registration exists
@@ -104,16 +104,18 @@ struct pane_sge {
  *           carry no data
  * @flags: enum pane_wr_flags
  * @ex: the immediate (big endian), or the key to invalidate
- * @rdma: READ, WRITE, ATOMIC_WRITE (8 bytes of data); @srqn also for every operation of an XRC QP
+ * @rdma: sends, READ, WRITE, ATOMIC_WRITE (8 bytes of data); @rdma.srqn for
+ *        every operation of an XRC QP; @rdma.inline_len: bytes of inline data
+ *        with PANE_WR_INLINE, else 0
  * @atomic: CMP_SWAP (compare, swap), FETCH_ADD (compare_add)
  * @flush: FLUSH, which has no data; @flush.type is made of enum pane_flush_type,
  *         @flush.level enum pane_flush_level
- * @ud: sends of a UD QP; @ud.ah is the number from pane_create_ah_resp
+ * @ud: sends of a UD QP; @ud.ah is the number from pane_create_ah_resp,
+ *      @ud.inline_len as in @rdma
  * @bind: BIND_MW; @bind.mw_rkey names the window by its upper 24 bits,
  *        @bind.rkey gives the new low 8 bits, @bind.access is made of
  *        IBV_ACCESS_ bits
- * @inline_len: bytes in @data when PANE_WR_INLINE is set, else 0
- * @sge: @num_sge elements, or @inline_len bytes from the same place
+ * @sge: @num_sge elements, or inline data in the same place
  */
 struct pane_sq_wqe {
 	__aligned_u64 wr_id;
@@ -187,12 +189,16 @@ enum pane_db_flags {
 /**
  * struct pane_qp_ctl - the head of a QP's mapping
  * @sq_prod: written by user space: requests put into the send ring
+ * @pad0: unused, as all pads: each index has a cache line of its own
  * @rq_prod: written by user space: requests put into the receive ring
+ * @pad1: unused
  * @sq_cons: written by the kernel: send requests that have ended; their
  *           slots may be used again
  * @sq_flags: written by the kernel: enum pane_db_flags for PANE_DB_SEND
+ * @pad2: unused
  * @rq_cons: written by the kernel: receive requests taken out of the ring
  * @rq_flags: written by the kernel: enum pane_db_flags for PANE_DB_RECV
+ * @pad3: unused
  *
  * The kernel only writes its own members, it never reads them back.
  *
@@ -220,13 +226,16 @@ struct pane_create_qp_req {
 
 /**
  * struct pane_create_qp_resp - where the rings of a new QP are
+ * @comp_mask: 0
  * @ring_offset: offset for mmap(2) of the context's file
  * @ring_size: bytes to map, readable and writable; starts with pane_qp_ctl
  * @sq_offset: bytes from the start of the mapping to the send ring
  * @sq_stride: bytes from one pane_sq_wqe to the next
  * @sq_count: slots of the send ring
- * @rq_offset, @rq_stride, @rq_count: the same of the receive ring; all 0
- *           when the QP uses a shared receive queue
+ * @rq_offset: bytes from the start of the mapping to the receive ring; 0, as
+ *             the two that follow, when the QP uses a shared receive queue
+ * @rq_stride: bytes from one pane_rq_wqe to the next
+ * @rq_count: slots of the receive ring
  * @max_inline: bytes of inline data that fit into a slot
  */
 struct pane_create_qp_resp {
@@ -244,7 +253,7 @@ struct pane_create_qp_resp {
 
 /* ---- completion queues ----------------------------------------------- */
 
-/**
+/*
  * enum pane_vendor_err - which rule a refused request broke
  *
  * The bind rules carry the numbers of the table in
@@ -296,10 +305,13 @@ enum pane_cqe_flags {
  * @opcode: enum ibv_wc_opcode; valid when @status is success
  * @flags: enum pane_cqe_flags
  * @pkey_index: of the packet (UD)
+ * @reserved0: 0
  * @sl: service level (UD)
  * @vendor_err: the reason behind @status: 0, or enum pane_vendor_err
+ * @reserved1: 0
  * @timestamp: when it was made, CLOCK_MONOTONIC_RAW in ns; only in a CQ that was
  *             created with IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION
+ * @reserved2: 0
  * @seq: index of this entry plus one. An entry of index i is there when @seq
  *       equals (u32)(i + 1), loaded with acquire semantics.
  */
@@ -331,8 +343,10 @@ enum pane_cq_arm {
  * struct pane_cq_ctl - what user space tells the kernel about a CQ
  * @cons: completions taken out. The kernel uses it to notice an overrun; a
  *        wrong value harms its writer only.
+ * @pad0: unused; each member has a cache line of its own
  * @arm: enum pane_cq_arm. Set by user space, followed by a full barrier and
  *       one more poll; cleared by the kernel when it raises the event.
+ * @pad1: unused
  */
 struct pane_cq_ctl {
 	__u32 cons;
@@ -348,6 +362,7 @@ struct pane_create_cq_req {
 
 /**
  * struct pane_create_cq_resp - where a new CQ is
+ * @comp_mask: 0
  * @ring_offset: offset for mmap(2), read only
  * @ring_size: bytes to map
  * @ctl_offset: offset for mmap(2) of one page with pane_cq_ctl, readable and
@@ -460,7 +475,8 @@ enum pane_bind_flags {
  * @qp_num: QP whose send queue executes the request, after all that its ring
  *          holds up to sq_prod
  * @wr_id: returned in the completion
- * @addr, @length: what of the MR the window opens; @length 0 unbinds
+ * @addr: first byte of the MR that the window opens
+ * @length: bytes that it opens; 0 unbinds
  * @lkey: of the MR; ignored with @length 0
  * @rkey: in: the window's current key, see also @mw_handle; out: its new key,
  *        reserved for it and valid once the request has completed

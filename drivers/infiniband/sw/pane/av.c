@@ -220,6 +220,7 @@ struct dst_entry *pane_av_route(struct pane_av *av, struct net *net)
  * Then there is another one.
  *
  * Context: RCU read side; bottom halves disabled.
+ * Return: the route, or NULL
  */
 struct dst_entry *pane_av_route_get(struct pane_av *av, struct net *net)
 {

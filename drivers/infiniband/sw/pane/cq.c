@@ -155,6 +155,8 @@ static enum hrtimer_restart cq_hold_over(struct hrtimer *timer)
  * @ibcq: the queue
  * @count: an event for so many completions; 0 or 1 for each
  * @period: but not later than this after the first one, in us; 0 for no limit
+ *
+ * Return: 0
  */
 int pane_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 {

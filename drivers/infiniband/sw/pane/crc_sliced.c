@@ -78,6 +78,8 @@ static __always_inline u32 crc_run(u32 crc, u8 *dst, const u8 *src, size_t len)
  * @crc: value so far
  * @data: bytes
  * @len: how many
+ *
+ * Return: the value over them, too
  */
 u32 pane_crc_sliced(u32 crc, const void *data, size_t len)
 {
@@ -90,6 +92,8 @@ u32 pane_crc_sliced(u32 crc, const void *data, size_t len)
  * @dst: where they go
  * @src: bytes. Others may write to them meanwhile: the CRC is that of the copy.
  * @len: how many
+ *
+ * Return: the value over them, too
  */
 u32 pane_crc_sliced_copy(u32 crc, void *dst, const void *src, size_t len)
 {

@@ -55,6 +55,8 @@ void __init pane_icrc_init(void)
  * @crc: value accumulated so far
  * @data: the bytes
  * @len: how many
+ *
+ * Return: the value over them, too
  */
 u32 pane_icrc_add(u32 crc, const void *data, size_t len)
 {
@@ -70,6 +72,8 @@ u32 pane_icrc_add(u32 crc, const void *data, size_t len)
  * @src: the bytes. Others may write to them meanwhile, so it is the copy that
  *       is taken.
  * @len: how many
+ *
+ * Return: the value over them, too
  */
 u32 pane_icrc_copy(u32 crc, void *dst, const void *src, size_t len)
 {

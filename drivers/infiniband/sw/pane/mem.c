@@ -85,7 +85,7 @@ sge_walk(struct pane_qp *qp, const struct pane_grant *g, u64 addr, u32 len,
 		void *mem = g ? pane_mr_ptr(g->mr, off, &n, write) :
 				(void *)(uintptr_t)addr;
 
-		if (unlikely(!mem))
+		if (unlikely(g && !mem))
 			return pane_odp_absent(g->mr->odp, qp, off,
 					       (u64)len + ahead, write);
 		fn(ctx, mem, n);
@@ -275,6 +275,7 @@ static enum pane_access remote_check(const struct pane_grant *g,
  * @why: set to the reason when the answer is NULL
  *
  * Context: bottom halves disabled; may be the only grant held on the CPU.
+ * Return: the grant, held until pane_grant_drop(), or NULL
  */
 const struct pane_grant *pane_remote_hold(struct pane_qp *qp,
 					  struct pane_keyref *ref, u32 rkey,

@@ -159,6 +159,7 @@ static bool netdev_has_gid(struct pane_dev *dev, const struct sk_buff *skb,
  * this host's; with RoCE v1 nobody has.
  *
  * Context: RCU read side.
+ * Return: true if it is
  */
 bool pane_netdev_accepts(struct pane_dev *dev, const struct sk_buff *skb,
 			 const struct in6_addr *daddr)

@@ -482,7 +482,7 @@ static void odp_put(struct pane_odp *odp)
 static int advise_check(const struct pane_grant *g, const struct ib_pd *pd,
 			const struct ib_sge *sge, bool write)
 {
-	if (!g || g->key != sge->lkey || g->is_mw)
+	if (g->key != sge->lkey || g->is_mw)
 		return -ENOENT;
 	if (&g->pd->ibpd != pd)
 		return -EPERM;
@@ -495,33 +495,30 @@ static int advise_check(const struct pane_grant *g, const struct ib_pd *pd,
 	return 0;
 }
 
-/*
- * The region of an element, with a reference, and where in it.
- * Return: the region, or an ERR_PTR
- */
-static struct pane_odp *advise_get(struct pane_dev *dev, struct ib_pd *pd,
-				   const struct ib_sge *sge, bool write,
-				   u64 *va)
+/* The region of an element, with a reference, and where in it */
+static int advise_get(struct pane_dev *dev, struct ib_pd *pd,
+		      const struct ib_sge *sge, bool write,
+		      struct pane_odp **odp, u64 *va)
 {
 	struct pane_slot *slot;
 	const struct pane_grant *g;
-	struct pane_odp *odp;
+	int err = -ENOENT;
 	u32 slotno;
-	int err;
 
 	local_bh_disable();
 	slot = pane_keytab_find(&dev->keys, sge->lkey >> 8, &slotno);
 	g = slot ? pane_grant_hold(slot) : NULL;
-	err = advise_check(g, pd, sge, write);
-	odp = err ? ERR_PTR(err) : g->mr->odp;
-	if (!err) {
-		*va = odp->base + sge->addr - g->addr + g->offset;
-		refcount_inc(&odp->users);
-	}
-	if (g)
+	if (g) {
+		err = advise_check(g, pd, sge, write);
+		if (!err) {
+			*odp = g->mr->odp;
+			*va = (*odp)->base + sge->addr - g->addr + g->offset;
+			refcount_inc(&(*odp)->users);
+		}
 		pane_grant_drop();
+	}
 	local_bh_enable();
-	return odp;
+	return err;
 }
 
 /* A prefetch that nobody waits for */
@@ -565,10 +562,10 @@ static int advise_one(struct ib_pd *pd, const struct ib_sge *sge,
 	u64 va, last;
 	int err;
 
-	odp = advise_get(to_pane_dev(pd->device), pd, sge, flags & FOLL_WRITE,
-			 &va);
-	if (IS_ERR(odp))
-		return PTR_ERR(odp);
+	err = advise_get(to_pane_dev(pd->device), pd, sge, flags & FOLL_WRITE,
+			 &odp, &va);
+	if (err)
+		return err;
 	last = va + sge->length - 1;
 	if (!sge->length) {
 		err = 0;

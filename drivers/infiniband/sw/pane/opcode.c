@@ -114,6 +114,8 @@ unsigned int pane_op_offset(const struct pane_op_info *op, enum pane_hdr hdr)
  * @op: the opcode
  * @payload: bytes between headers and padding
  * @mtu: path MTU in bytes
+ *
+ * Return: true if it may
  */
 bool pane_op_length_ok(const struct pane_op_info *op, u32 payload, u32 mtu)
 {

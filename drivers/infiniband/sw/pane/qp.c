@@ -22,6 +22,7 @@
  * @qpn: any 24-bit number
  *
  * Context: RCU read side, which the QP lives at least as long as.
+ * Return: the QP, or NULL
  */
 struct pane_qp *pane_qp_find(u32 qpn)
 {

@@ -72,8 +72,13 @@ enum pane_swqe_state {
  * @length: bytes of the message
  * @first_psn: of its first packet, once begun
  * @num_pkts: PSNs it takes
- * @in_flight: counted in sq.rd_out
  * @vendor_err: enum pane_vendor_err
+ * @in_flight: counted in sq.rd_out
+ * @rdma: all that is not one of the others; @rdma.feth: FLUSH, for the wire;
+ *        @rdma.compare_add and @rdma.swap: atomics
+ * @ud: sends of a UD QP: number of the address handle, and where to
+ * @bind: BIND_MW, and what binds windows of type 1
+ * @reg: fast registration, kernel users only
  * @sge: elements, or inline data in the same place
  */
 struct pane_swqe {

@@ -18,6 +18,8 @@
  * Only subtractions that cannot go below zero are made, so no sum wraps: an
  * inner range that runs over the end of the address space is outside. An empty
  * range is inside when its address is, the end included.
+ *
+ * Return: true if it is
  */
 static inline bool pane_range_contains(u64 start, u64 size, u64 addr, u64 len)
 {

@@ -41,6 +41,8 @@ static u64 resp_atomic_op(const struct pane_pkt *p, atomic64_t *word)
  * pane_resp_atomic - execute CMP_SWAP or FETCH_ADD
  * @qp: the QP
  * @p: the request
+ *
+ * Return: enum pane_resp_result
  */
 enum pane_resp_result pane_resp_atomic(struct pane_qp *qp,
 				       const struct pane_pkt *p)
@@ -80,6 +82,8 @@ enum pane_resp_result pane_resp_atomic(struct pane_qp *qp,
  * @p: the request; it has 8 bytes of payload (oA19-28)
  *
  * The word is seen whole, and after all that was written before it.
+ *
+ * Return: enum pane_resp_result
  */
 enum pane_resp_result pane_resp_atomic_write(struct pane_qp *qp,
 					     const struct pane_pkt *p)
@@ -129,6 +133,8 @@ static int resp_flush_rights(u32 type_sel)
  * What was written before it is in memory already, where every processor and
  * device sees it; a barrier makes sure of the order. Persistence is nothing
  * this device has, so no key has the right to ask for it.
+ *
+ * Return: enum pane_resp_result
  */
 enum pane_resp_result pane_resp_flush_memory(struct pane_qp *qp,
 					     const struct pane_pkt *p)

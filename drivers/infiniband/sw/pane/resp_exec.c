@@ -415,6 +415,8 @@ struct pane_res *pane_resp_new_res(struct pane_qp *qp, u8 kind, u32 num_pkts)
  * pane_resp_exec - execute the request packet that was expected
  * @qp: the QP
  * @p: the packet: opcode and length fit the message so far
+ *
+ * Return: enum pane_resp_result
  */
 enum pane_resp_result pane_resp_exec(struct pane_qp *qp,
 				     const struct pane_pkt *p)

@@ -33,6 +33,8 @@ static void read_start(struct pane_qp *qp, u32 psn, u64 va, u32 length,
  * pane_resp_read - execute a READ request: check it and begin its answer
  * @qp: the QP
  * @p: the request
+ *
+ * Return: enum pane_resp_result
  */
 enum pane_resp_result pane_resp_read(struct pane_qp *qp,
 				     const struct pane_pkt *p)

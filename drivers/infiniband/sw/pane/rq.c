@@ -52,6 +52,8 @@ int pane_rq_post(struct pane_rq *rq, u32 *prod, const struct ib_recv_wr *wr)
  * @to: room for max_sge elements
  *
  * Copied once, then checked.
+ *
+ * Return: enum pane_rq_result
  */
 enum pane_rq_result pane_rq_take(struct pane_rq *rq, struct pane_rwqe *to)
 {

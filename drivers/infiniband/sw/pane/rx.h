@@ -32,6 +32,7 @@ struct nf_hook_state;
  * @off: of the payload in @skb
  * @len: bytes of payload
  * @kept: it was kept for a while: the interface it came in by may be gone
+ * @buf: room for its headers, where they are in several pieces in @skb
  */
 struct pane_pkt {
 	struct sk_buff *skb;

@@ -14,6 +14,7 @@
  * @srqn: any 24-bit number
  *
  * Context: RCU read side, which the SRQ lives at least as long as.
+ * Return: the SRQ, or NULL
  */
 struct pane_srq *pane_srq_find(u32 srqn)
 {
@@ -37,6 +38,7 @@ static void srq_check_limit(struct pane_srq *srq)
  * @to: room for PANE_MAX_SGE elements
  *
  * Context: bottom halves disabled.
+ * Return: enum pane_rq_result
  */
 enum pane_rq_result pane_srq_take(struct pane_srq *srq, struct pane_rwqe *to)
 {

@@ -115,6 +115,8 @@ extern u32 pane_tx_mark;
  * packets have none: it belongs to the data, so it goes with a packet through
  * namespaces and queues, and not into a copy. Nothing but the ICRC depends on
  * it, which has no secret either.
+ *
+ * Return: true if it was
  */
 static inline bool pane_tx_made(const struct sk_buff *skb)
 {
