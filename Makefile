@@ -17,8 +17,8 @@ SETUP_KDIR := $(if $(filter command environment,$(firstword $(origin KDIR))),$(K
 # No -j of our own below a make that already runs jobs.
 SUBJOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
-.PHONY: all modules provider selftests unit style demo check check-all \
-	check-debug check-rdma-core in-tree bench \
+.PHONY: all modules provider selftests unit lint style demo check check-all \
+	check-debug check-rdma-core coverage in-tree bench \
 	install shell clean help
 
 all: modules provider
@@ -30,6 +30,7 @@ help:
 	@echo 'make check         all tests, on the stock kernel'
 	@echo 'make check-all     the same, each of them at full length'
 	@echo 'make check-debug   the same on a kernel with KASAN and kmemleak'
+	@echo 'make coverage      the same, counting lines of the module they reach'
 	@echo 'make check-rdma-core  rdma-core 44, 56, 65, each on three kernels'
 	@echo 'make in-tree       the driver as a part of the newest kernel'
 	@echo 'make bench         pane beside rdma_rxe: table and chart'
@@ -37,7 +38,8 @@ help:
 	@echo 'make shell         an interactive guest with two devices up'
 	@echo 'make selftests     compile the tests, in build/selftests'
 	@echo 'make unit          the unit tests that need no kernel'
-	@echo 'make style         checkpatch, sparse, W=1, codespell, shellcheck'
+	@echo 'make lint          checkpatch, kernel-doc, coccicheck, sparse,'
+	@echo '                   gcc and clang with W=1, clang analyzer, ...'
 	@echo 'make clean         remove everything that was built'
 	@echo
 	@echo 'KVER=$(KVER)'
@@ -48,11 +50,12 @@ NEEDS_modules := modules
 NEEDS_provider := provider
 NEEDS_selftests := selftests
 NEEDS_unit := unit provider
-NEEDS_style := modules style
+NEEDS_lint := modules lint
 NEEDS_demo := modules provider selftests vm
-NEEDS_check := modules provider selftests unit style vm tests
+NEEDS_check := modules provider selftests unit lint vm tests
 NEEDS_check-all := $(NEEDS_check) stacks
 NEEDS_check-debug := modules provider selftests vm tests kernel
+NEEDS_coverage := provider selftests vm tests kernel
 NEEDS_check-rdma-core := modules provider selftests vm tests root
 NEEDS_in-tree := provider selftests vm tests kernel in-tree
 NEEDS_bench := modules provider selftests vm bench
@@ -60,8 +63,9 @@ NEEDS_shell := modules provider vm
 
 # Targets of their own, and not first lines of the recipes: make expands a whole
 # recipe, KVER included, before it runs the first line.
-SETUPS := $(addprefix setup-,modules provider selftests unit style demo check \
-	    check-all check-debug check-rdma-core in-tree bench shell)
+SETUPS := $(addprefix setup-,modules provider selftests unit lint demo check \
+	    check-all check-debug check-rdma-core coverage in-tree bench \
+	    shell)
 .PHONY: $(SETUPS)
 $(SETUPS): setup-%:
 	@KDIR='$(SETUP_KDIR)' $(SETUP)/setup.sh $(NEEDS_$*)
@@ -79,8 +83,11 @@ selftests: setup-selftests
 unit: setup-unit
 	@$(MAKE) $(SUBJOBS) -C selftests/unit OUTPUT='$(BUILD)/unit' run_tests
 
-style: setup-style
-	@KDIR='$(KDIR)' selftests/style.sh
+lint: setup-lint
+	@KDIR='$(KDIR)' selftests/lint.sh
+
+# its name of old
+style: lint
 
 demo: setup-demo modules provider selftests
 	@selftests/vm/run $(VMFLAGS) -- build/selftests/demo/demo.sh
@@ -93,6 +100,9 @@ check-all: setup-check-all modules provider selftests
 
 check-debug: setup-check-debug modules provider selftests
 	@selftests/check.sh debug $(VMFLAGS)
+
+coverage: setup-coverage provider selftests
+	@selftests/coverage.sh $(VMFLAGS)
 
 check-rdma-core: setup-check-rdma-core modules provider selftests
 	@selftests/check-rdma-core.sh $(VMFLAGS)

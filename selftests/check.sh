@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# check.sh stock|all|debug [OPTION-OF-THE-RUNNER...]: run all tests and end with
-# one line "N passed, N failed, N skipped". `stock` runs on Debian's own kernel
-# and adds what needs no kernel; `all` does the same, with the whole of those
-# tests that `stock` runs a part of; `debug` runs on the kernel with sanitizers.
+# check.sh stock|all|debug|coverage [OPTION-OF-THE-RUNNER...]: run all tests and
+# end with one line "N passed, N failed, N skipped". `stock` runs on Debian's own
+# kernel and adds what needs no kernel; `all` does the same, with the whole of
+# those tests that `stock` runs a part of; `debug` runs on the kernel with
+# sanitizers; `coverage` on one that counts lines, see coverage.sh.
 #
 # A test that takes the guest down fails; the tests after it get a new guest.
 #
@@ -33,11 +34,11 @@ run_unit_tests()
 	cat "$OUT/unit.tap"
 }
 
-run_style_checks()
+run_lint()
 {
-	say "check: style"
-	make --no-print-directory -s -C "$PANE_TOP" style >"$OUT/style.tap" 2>&1
-	cat "$OUT/style.tap"
+	say "check: lint"
+	make --no-print-directory -s -C "$PANE_TOP" lint >"$OUT/lint.tap" 2>&1
+	cat "$OUT/lint.tap"
 }
 
 tests_to_run()
@@ -73,7 +74,7 @@ boot_and_run()
 	say "check: guest $boot, $# tests"
 	"$PANE_TOP/selftests/vm/run" "${runner[@]}" \
 		--results "$OUT/guest-$boot" --timeout "$(remaining_seconds)" \
-		-- "$INSTALLED/run_kselftest.sh" "${select[@]}" |
+		-- "${wrapper[@]}" "$INSTALLED/run_kselftest.sh" "${select[@]}" |
 		tee "$OUT/guest-$boot.tap"
 	return "${PIPESTATUS[0]}"
 }
@@ -140,10 +141,15 @@ run_in_guests()
 	done
 }
 
+wrapper=()
 case ${1:-} in
 stock | all) runner=(--backend qemu) ;;
 debug) runner=(--backend uml --kernel debug) ;;
-*) die "usage: check.sh stock|all|debug [OPTION...]" ;;
+coverage)
+	runner=(--backend uml --kernel coverage)
+	wrapper=("$PANE_TOP/selftests/vm/guest/gcov")
+	;;
+*) die "usage: check.sh stock|all|debug|coverage [OPTION...]" ;;
 esac
 mode=$1
 shift
@@ -159,9 +165,9 @@ mkdir -p "$OUT"
 deadline=$((SECONDS + ${PANE_CHECK_SECONDS:-3000}))
 export kselftest_override_timeout=${kselftest_override_timeout:-$SLOW_TEST_SECONDS}
 
-if [ "$mode" != debug ] && [ -z "${PANE_CHECK_TESTS:-}" ]; then
+if [[ $mode != @(debug|coverage) ]] && [ -z "${PANE_CHECK_TESTS:-}" ]; then
 	run_unit_tests
-	run_style_checks
+	run_lint
 fi
 run_in_guests
 "$INSTALLED/kselftest/tap_summary.py" "$OUT"/*.tap

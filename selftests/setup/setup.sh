@@ -19,7 +19,7 @@ GUEST=(qemu-system-x86 busybox-static kmod python3 xz-utils cpio
        rdma-core ibverbs-utils rdmacm-utils ibverbs-providers perftest)
 TESTS=(iperf3 nftables tshark tcpdump python3-pyverbs e2fsprogs)
 STACKS=(libfabric-bin ucx-utils openmpi-bin python3-mpi4py qperf fio)
-STYLE=(codespell sparse perl xz-utils shellcheck)
+LINT=(codespell sparse perl xz-utils shellcheck clang coccinelle)
 KERNEL=(bc bison flex libelf-dev libssl-dev xz-utils cpio kmod dwarves)
 IN_TREE=(rsync perl python3)
 BENCH=(iperf3 gnuplot-nox)
@@ -39,7 +39,7 @@ packages_for()
 	vm) printf '%s\n' "${GUEST[@]}" ;;
 	tests) printf '%s\n' "${TESTS[@]}" ;;
 	stacks) printf '%s\n' "${STACKS[@]}" ;;
-	style) printf '%s\n' "${STYLE[@]}" ;;
+	lint) printf '%s\n' "${LINT[@]}" ;;
 	kernel) printf '%s\n' "${COMPILER[@]}" "${KERNEL[@]}" ;;
 	in-tree) printf '%s\n' "${IN_TREE[@]}" ;;
 	bench) printf '%s\n' "${BENCH[@]}" ;;

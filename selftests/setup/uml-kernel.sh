@@ -9,8 +9,9 @@
 #   lib/modules/        its modules
 #   build               what modules are compiled against
 #
-# VARIANT is `fast` (several processors, nothing that watches) or `debug` (one
-# processor, sanitizers); each is a list of fragments from selftests/kconfig.
+# VARIANT is `fast` (several processors, nothing that watches), `debug` (one
+# processor, sanitizers) or `coverage` (as fast, with gcov, and all that the tests
+# ask for); each is a list of fragments from selftests/kconfig.
 
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
@@ -25,11 +26,14 @@ FRAGMENTS=$PANE_TOP/selftests/kconfig
 case ${1:-} in
 fast) parts=(base net rdma uml fast) ;;
 debug) parts=(base net rdma uml debug) ;;
-*) die "usage: uml-kernel.sh fast|debug" ;;
+coverage) parts=(base net rdma uml fast coverage) ;;
+*) die "usage: uml-kernel.sh fast|debug|coverage" ;;
 esac
 variant=$1
 files=("${parts[@]/%/.config}")
 files=("${files[@]/#/$FRAGMENTS/}")
+# what users in the kernel run no line of is not covered
+[ "$variant" != coverage ] || files+=("$PANE_TOP/selftests/rdma/config")
 
 # What the result depends on, beside the sources' series.
 key()

@@ -103,7 +103,8 @@ class UmlKernel(Kernel):
         return self.built_beside_tree()
 
     def make_arguments(self):
-        return ["ARCH=um"]
+        # what a kernel without gcov does not heed
+        return ["ARCH=um", "GCOV_PROFILE=y"]
 
 
 def debian_kernel(version):
