@@ -10,6 +10,7 @@ one is always in favour of pane.
 """
 
 import collections
+import math
 import os
 import statistics
 import subprocess
@@ -73,7 +74,8 @@ class Figures:
 
     def median(self, *key):
         """Of the rounds that came to something, or None"""
-        good = [value for value in self.values.get(key, []) if value > 0]
+        good = [value for value in self.values.get(key, [])
+                if 0 < value < math.inf]
         return statistics.median(good) if good else None
 
     def rounds(self, *key):
@@ -93,7 +95,7 @@ class Ratio:
         self.value = self.of(ours_median, theirs_median, less)
         each = [self.of(a, b, less) for a, b in
                 zip(figures.rounds(*ours), figures.rounds(*theirs))
-                if a > 0 and b > 0]
+                if 0 < a < math.inf and 0 < b < math.inf]
         self.least, self.greatest = min(each), max(each)
 
     @staticmethod

@@ -1,66 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include <errno.h>
-#include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../kselftest.h"
 #include "pane_counters.h"
-
-struct request {
-	struct nlmsghdr nlh;
-	struct {
-		struct nlattr attr;
-		uint32_t value;
-	} dev, port;
-};
-
-static void ask(int fd, uint32_t dev_index)
-{
-	struct request rq = {
-		.nlh = {
-			.nlmsg_len = sizeof(rq),
-			.nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV,
-						       RDMA_NLDEV_CMD_STAT_GET),
-			.nlmsg_flags = NLM_F_REQUEST,
-		},
-		.dev = {
-			.attr = { sizeof(rq.dev), RDMA_NLDEV_ATTR_DEV_INDEX },
-			.value = dev_index,
-		},
-		.port = {
-			.attr = { sizeof(rq.port), RDMA_NLDEV_ATTR_PORT_INDEX },
-			.value = 1,
-		},
-	};
-
-	CHECK(send(fd, &rq, sizeof(rq), 0) == sizeof(rq), "%s",
-	      strerror(errno));
-}
-
-static const char *attr_data(const struct nlattr *a)
-{
-	return (const char *)a + NLA_HDRLEN;
-}
-
-static const struct nlattr *attr_next(const struct nlattr *a)
-{
-	return (const void *)((const char *)a + NLA_ALIGN(a->nla_len));
-}
-
-/* The first attribute of @type among those from @data to @end, or NULL */
-static const struct nlattr *attr_find(const void *data, const void *end,
-				      int type)
-{
-	const struct nlattr *a;
-
-	for (a = data; (const void *)a < end; a = attr_next(a))
-		if ((a->nla_type & NLA_TYPE_MASK) == type)
-			return a;
-	return NULL;
-}
+#include "pane_nldev.h"
 
 static void take_entry(struct counters *c, const struct nlattr *entry)
 {
@@ -72,7 +17,8 @@ static void take_entry(struct counters *c, const struct nlattr *entry)
 	value = attr_find(attr_data(entry), end,
 			  RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
 	CHECK(name && value && c->num < COUNTERS_MAX, "no counter");
-	snprintf(c->name[c->num], COUNTER_NAME, "%s", attr_data(name));
+	snprintf(c->name[c->num], COUNTER_NAME, "%s",
+		 (const char *)attr_data(name));
 	memcpy(&c->value[c->num], attr_data(value), sizeof(uint64_t));
 	c->num++;
 }
@@ -81,11 +27,10 @@ static void take_all(struct counters *c, const struct nlmsghdr *nlh)
 {
 	const struct nlattr *table, *entry;
 
-	table = attr_find(NLMSG_DATA(nlh), (const char *)nlh + nlh->nlmsg_len,
-			  RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	table = attr_find_in(nlh, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
 	CHECK(table, "no counters");
 	c->num = 0;
-	for (entry = (const void *)attr_data(table); entry < attr_next(table);
+	for (entry = attr_data(table); entry < attr_next(table);
 	     entry = attr_next(entry))
 		take_entry(c, entry);
 }
@@ -97,15 +42,16 @@ void counters_read(const struct node *n, struct counters *c)
 		struct nlmsghdr nlh;
 		char bytes[32768];
 	} answer;
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
-	ssize_t len;
+	uint32_t dev_index = ibv_get_device_index(n->ctx->device), port = 1;
+	struct nldev_request rq;
+	int fd = nldev_open();
 
-	CHECK(fd >= 0, "%s", strerror(errno));
-	ask(fd, ibv_get_device_index(n->ctx->device));
-	len = recv(fd, &answer, sizeof(answer), 0);
+	nldev_begin(&rq, RDMA_NLDEV_CMD_STAT_GET);
+	nldev_put(&rq, RDMA_NLDEV_ATTR_DEV_INDEX, &dev_index,
+		  sizeof(dev_index));
+	nldev_put(&rq, RDMA_NLDEV_ATTR_PORT_INDEX, &port, sizeof(port));
+	nldev_talk(fd, &rq, &answer, sizeof(answer));
 	close(fd);
-	CHECK(len > (ssize_t)sizeof(answer.nlh) &&
-	      answer.nlh.nlmsg_type != NLMSG_ERROR, "%zd bytes", len);
 	take_all(c, &answer.nlh);
 }
 

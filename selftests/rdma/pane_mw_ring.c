@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "../kselftest.h"
+#include "pane_honest.h"
 #include "pane_hostile.h"
 
 /* ---- nonsense in the head of the rings ------------------------------- */
@@ -333,31 +334,6 @@ static __attribute__((noreturn)) void hostile_run(unsigned int *turns)
 	}
 }
 
-/* What an honest program does */
-static void honest_round(struct duo *d, struct ibv_mw *mw[2])
-{
-	for (unsigned int i = 0; i < 2; i++) {
-		mw_bind(&d->o, mw[i], &d->mem, WIN_OFF, WIN_LEN, RIGHTS_RW);
-		duo_check_access(d, &d->p, region_at(&d->mem, WIN_OFF),
-				 mw[i]->rkey, WIN_OFF, WIN_LEN);
-		mw_unbind(&d->o, mw[i]);
-	}
-}
-
-static void honest_open(struct duo *d, struct ibv_mw *mw[2])
-{
-	duo_open(d);
-	mw[0] = mw_open(d->own.pd, IBV_MW_TYPE_1);
-	mw[1] = mw_open(d->own.pd, IBV_MW_TYPE_2);
-}
-
-static void honest_close(struct duo *d, struct ibv_mw *mw[2])
-{
-	mw_close(mw[0]);
-	mw_close(mw[1]);
-	duo_close(d);
-}
-
 /*
  * All the time a process uses the device as it should, while another does not,
  * until that is killed; and one that comes later finds the device as ever
@@ -365,8 +341,7 @@ static void honest_close(struct duo *d, struct ibv_mw *mw[2])
 static void test_beside(const void *arg)
 {
 	unsigned int *turns, num = 0, rounds = pane_rounds(BESIDE_ROUNDS);
-	struct ibv_mw *mw[2];
-	struct duo d;
+	struct honest h;
 	int status;
 	pid_t pid;
 
@@ -378,23 +353,23 @@ static void test_beside(const void *arg)
 	CHECK(pid >= 0, "%s", strerror(errno));
 	if (!pid)
 		hostile_run(turns);
-	honest_open(&d, mw);
+	honest_open(&h);
 	__atomic_store_n(turns, 0, __ATOMIC_RELEASE);
 	while (num < rounds ||
 	       __atomic_load_n(turns, __ATOMIC_ACQUIRE) < rounds) {
 		CHECK(!waitpid(pid, &status, WNOHANG), "status %#x", status);
-		honest_round(&d, mw);
+		honest_round(&h);
 		num++;
 	}
 	ksft_print_msg("%u honest rounds beside %u others\n", num, *turns);
 	CHECK(!kill(pid, SIGKILL), "%s", strerror(errno));
 	CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status),
 	      "status %#x", status);
-	honest_round(&d, mw);
-	honest_close(&d, mw);
-	honest_open(&d, mw);
-	honest_round(&d, mw);
-	honest_close(&d, mw);
+	honest_round(&h);
+	honest_close(&h);
+	honest_open(&h);
+	honest_round(&h);
+	honest_close(&h);
 }
 
 /* ---- mappings -------------------------------------------------------- */

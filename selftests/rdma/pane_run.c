@@ -248,20 +248,26 @@ static void run_test(const struct test *t)
 }
 
 /**
- * pane_run - main() of a program
+ * pane_run_bare - main() of a program that makes its devices itself
  * @argc: of main()
  * @argv: of main(); the first argument is part of the names of the only tests
  *        to run
  * @list: calls pane_test() for each test
  */
-int pane_run(int argc, char **argv, void (*list)(void))
+int pane_run_bare(int argc, char **argv, void (*list)(void))
 {
 	only = argc > 1 ? argv[1] : NULL;
-	ksft_print_header();
-	pane_fabric_open();
 	list();
 	ksft_set_plan(num_tests);
 	for (unsigned int i = 0; i < num_tests; i++)
 		run_test(&tests[i]);
 	ksft_finished();
+}
+
+/* main() of a program; otherwise as pane_run_bare() */
+int pane_run(int argc, char **argv, void (*list)(void))
+{
+	ksft_print_header();
+	pane_fabric_open();
+	return pane_run_bare(argc, argv, list);
 }

@@ -59,6 +59,7 @@ typedef void (*pane_test_fn)(const void *arg);
 void pane_test(unsigned int variants, pane_test_fn run, const void *arg,
 	       const char *name, ...) __attribute__((format(printf, 4, 5)));
 int pane_run(int argc, char **argv, void (*list)(void));
+int pane_run_bare(int argc, char **argv, void (*list)(void));
 
 void pane_fail(const char *file, int line, const char *fmt, ...)
 	__attribute__((noreturn, format(printf, 3, 4)));

@@ -538,6 +538,13 @@ void random_seed(void)
 	random_state = (uint64_t)seed << 32 | 0x9e3779b9;
 }
 
+void random_branch(unsigned int number)
+{
+	random_state ^= (number + 1) * 0x9e3779b97f4a7c15ULL;
+	for (unsigned int i = 0; i < 8; i++)
+		random_u32();
+}
+
 /* xorshift64* */
 uint32_t random_u32(void)
 {

@@ -136,6 +136,8 @@ struct ibv_send_wr wr_to(enum ibv_wr_opcode opcode, struct ibv_sge *sge,
 
 /* The same for the same seed, which is printed: PANE_SEED repeats a run */
 void random_seed(void);
+/* From here on another sequence of the same seed, for process @number */
+void random_branch(unsigned int number);
 uint32_t random_u32(void);
 uint32_t random_below(uint32_t limit);
 void random_fill(void *addr, size_t len);
