@@ -329,12 +329,15 @@ static struct ibv_mw **bind_many(const struct job *job)
 
 	if (!mw)
 		die("calloc");
-	for (long i = 0; i < job->count; i++) {
-		struct ibv_send_wr wr = {};
+	for (long done = 0; done < job->count; done += LIST) {
+		struct ibv_send_wr wr[LIST] = {};
+		int num = 0;
 
-		mw[i] = alloc_mw(job->e);
-		bind_wr(&wr, mw[i], job->e);
-		post(job->e->qp, &wr, 1);
+		for (; num < LIST && done + num < job->count; num++) {
+			mw[done + num] = alloc_mw(job->e);
+			bind_wr(&wr[num], mw[done + num], job->e);
+		}
+		post(job->e->qp, wr, num);
 		wait_for(job->e->cq, 1);
 	}
 	return mw;

@@ -17,7 +17,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 rounds=${PANE_BENCH_ROUNDS:-3}
 read -ra links <<<"${PANE_BENCH_LINKS:-veth9000 veth1500 bridge lo}"
 # For what ends by itself unless a driver does not get on
-SECONDS_A_ROW=60
+SECONDS_A_ROW=180
 
 # on every link; against rdma_rxe
 ROWS_ALL=(write64k write1m read64k write64b send64b list64b sendlat writelat)
@@ -101,7 +101,7 @@ qps()
 
 	each=$(($(scaled 8192 1024) / $1))
 	column 4 perftest ib_write_bw -s 65536 -q "$1" -t 16 \
-		-n $((each > 5 ? each : 5))
+		-n $((each > 20 ? each : 20))
 }
 
 # ---- rows ----------------------------------------------------------------

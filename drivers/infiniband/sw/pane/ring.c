@@ -19,6 +19,7 @@
 #include <linux/cpumask.h>
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
+#include <linux/sched/isolation.h>
 #include <linux/workqueue.h>
 
 #include "cq.h"
@@ -78,14 +79,19 @@ static bool ring_is_slow(struct pane_ring *r)
 }
 
 /*
- * Some other processor: a worker here would come before the poster goes on, and
- * nothing would be won.
+ * Some other processor, of those that are not kept free of such work: a worker
+ * here would come before the poster goes on, and nothing would be won.
+ * Return: nr_cpu_ids or more if there is none
  */
-static int ring_cpu(void)
+static unsigned int ring_cpu(void)
 {
-	int cpu = cpumask_next(raw_smp_processor_id(), cpu_online_mask);
+	const struct cpumask *allowed = housekeeping_cpumask(HK_TYPE_WQ);
+	unsigned int here = raw_smp_processor_id();
+	unsigned int cpu = cpumask_next_and(here, cpu_online_mask, allowed);
 
-	return cpu < nr_cpu_ids ? cpu : cpumask_first(cpu_online_mask);
+	if (cpu >= nr_cpu_ids)
+		cpu = cpumask_first_and(cpu_online_mask, allowed);
+	return cpu == here ? nr_cpu_ids : cpu;
 }
 
 /**
@@ -95,6 +101,7 @@ static int ring_cpu(void)
 void pane_ring_send(struct pane_qp *qp)
 {
 	struct pane_ring *r = &qp->ring;
+	unsigned int cpu;
 
 	if (!pane_qp_sends(qp) || !ring_goes_on(qp)) {
 		pane_req_kick(qp);
@@ -102,11 +109,12 @@ void pane_ring_send(struct pane_qp *qp)
 	}
 	pane_req_doorbell(qp, false);
 	r->posted = READ_ONCE(qp->ctl->sq_prod);
-	if (ring_is_slow(r) || num_online_cpus() == 1)
+	cpu = ring_is_slow(r) ? nr_cpu_ids : ring_cpu();
+	if (cpu < nr_cpu_ids)
+		queue_work_on(cpu, ring_wq, &r->work);
+	else
 		hrtimer_start(&r->timer, ns_to_ktime(RING_DELAY),
 			      HRTIMER_MODE_REL_PINNED_SOFT);
-	else
-		queue_work_on(ring_cpu(), ring_wq, &r->work);
 }
 
 /* The last look: from now on he has to ring. How many have come without it? */
