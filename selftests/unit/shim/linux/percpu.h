@@ -17,8 +17,9 @@
 
 #define per_cpu_ptr(p, cpu) (&(*(p))[cpu])
 #define this_cpu_ptr(p) per_cpu_ptr(p, shim_cpu)
-#define this_cpu_write(name, value) WRITE_ONCE((name)[shim_cpu], value)
 
+/* CPUs share one copy here, so it is no less atomic */
+#define __this_cpu_add(x, n) this_cpu_add(x, n)
 #define this_cpu_inc(x) this_cpu_add(x, 1)
 #define this_cpu_add(x, n) \
 	((void)__atomic_fetch_add(&(x), n, __ATOMIC_RELAXED))

@@ -15,4 +15,8 @@ static inline void preempt_enable(void)
 	shim_preempt_count--;
 }
 
+/* Nothing is preempted where bottom halves are disabled. */
+#define preempt_disable_nested() do { } while (0)
+#define preempt_enable_nested() do { } while (0)
+
 #endif
