@@ -58,7 +58,7 @@ NEEDS_check-debug := modules provider selftests vm tests kernel
 NEEDS_coverage := provider selftests vm tests kernel
 NEEDS_check-rdma-core := modules provider selftests vm tests root
 NEEDS_in-tree := provider selftests vm tests kernel in-tree
-NEEDS_bench := modules provider selftests vm bench
+NEEDS_bench := modules provider selftests vm bench kernel
 NEEDS_shell := modules provider vm
 
 # Targets of their own, and not first lines of the recipes: make expands a whole

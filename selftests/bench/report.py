@@ -219,8 +219,10 @@ def others(figures, machine):
 
 def chapter(figures, machine, failures):
     """All of one machine"""
+    link = figures.links(machine)[0]
+    rounds = len(figures.rounds(machine, link, "tcp", "tcp"))
     return "\n".join(part for part in (
-        f"## {MACHINES.get(machine, machine)}\n",
+        f"## {MACHINES.get(machine, machine)}\n\nRounds: {rounds}.\n",
         rxe_table(figures, machine, failures),
         tcp_table(figures, machine),
         flat_table(figures, machine, failures),
@@ -240,9 +242,23 @@ system call and a switch of threads are dear there, which flatters whoever
 avoids them; under emulation everything but that is dear. So both are shown.
 
 Links: veth pairs between two network namespaces with the MTU in their name, two
-pairs joined by a bridge, and the loopback interface.
+pairs joined by a bridge, and the loopback interface. Where rdma_rxe does not know
+namespaces, as in 6.1, both ends are in one, with routes that lead over the wire.
+
+On User-mode Linux a system call takes about 7 us, and 40 us while the other
+processor is idle. Rows that wait for each request (latencies, pairs and rounds
+one at a time) are bound by that.
 
 ![pane against rdma_rxe](benchmarks.svg)
+"""
+
+TAIL = """
+## Memory of windows
+
+A window is an object of 96 bytes, and its binding one of 72. Of a million windows
+each takes 311 bytes all told, with what the RDMA core, uverbs and the library keep
+for it. `pane_mw_many` prints these figures, and asserts that object and binding
+together stay below 256 bytes.
 """
 
 PLOT = """set terminal svg noenhanced size 860,640 font "sans,12"
@@ -297,7 +313,7 @@ def main():
                      for machine in figures.machines())
     print("\n" + text)
     with open(sys.argv[2], "w", encoding="ascii") as out:
-        out.write(HEAD + "\n" + text)
+        out.write(HEAD + "\n" + text + TAIL)
     draw(figures, os.path.abspath(sys.argv[3]))
     for failure in failures:
         print("bench: not reached:", failure)
