@@ -194,8 +194,7 @@ struct pane_sq {
  * @many: the last time that it looked for completions it had gone on posting
  * @work: works on the send queue
  * @timer: likewise, a moment later
- * @slow: receivers were not ready; until @slow_until
- * @slow_until: jiffies
+ * @slow_until: jiffies; a receiver was not ready some time before that
  * @attended: it comes back to it by itself, so that he need not ring
  */
 struct pane_ring {
@@ -207,7 +206,6 @@ struct pane_ring {
 	bool many;
 	struct work_struct work;
 	struct hrtimer timer;
-	bool slow;
 	unsigned long slow_until;
 	bool attended;
 };

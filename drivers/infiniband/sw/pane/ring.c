@@ -67,15 +67,12 @@ static bool ring_goes_on(struct pane_qp *qp)
 /* The receiver was not ready */
 void pane_ring_slow(struct pane_qp *qp)
 {
-	qp->ring.slow = true;
 	qp->ring.slow_until = jiffies + RING_SLOW;
 }
 
-static bool ring_is_slow(struct pane_ring *r)
+static bool ring_is_slow(const struct pane_ring *r)
 {
-	if (r->slow && time_after(jiffies, r->slow_until))
-		r->slow = false;
-	return r->slow;
+	return time_before(jiffies, r->slow_until);
 }
 
 /*
@@ -135,7 +132,7 @@ static bool ring_look(struct pane_qp *qp)
 	bool again;
 
 	pane_qp_enter(qp);
-	r->attended = pane_qp_sends(qp) && !r->slow;
+	r->attended = pane_qp_sends(qp) && !ring_is_slow(r);
 	pane_req_kick(qp);
 	again = r->attended && qp->sq.prod != r->seen;
 	r->seen = qp->sq.prod;
@@ -171,6 +168,7 @@ static enum hrtimer_restart ring_timeout(struct hrtimer *timer)
 
 void pane_ring_create(struct pane_qp *qp)
 {
+	qp->ring.slow_until = jiffies;
 	INIT_WORK(&qp->ring.work, ring_work);
 	hrtimer_setup(&qp->ring.timer, ring_timeout, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_PINNED_SOFT);

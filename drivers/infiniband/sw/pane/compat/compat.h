@@ -6,16 +6,15 @@
 #ifndef PANE_COMPAT_H
 #define PANE_COMPAT_H
 
-#include <linux/version.h>
-
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
-#error "rdma_pane needs Linux 6.1 or newer"
-#endif
-
 #include <linux/timer.h>
 #include <linux/workqueue.h>
 
 #include "features.h"
+
+/* New in that kernel */
+#ifndef HAVE_VMA_ITERATOR
+#error "rdma_pane needs Linux 6.1 or newer"
+#endif
 
 #ifndef HAVE_WQ_PERCPU
 #define WQ_PERCPU 0
