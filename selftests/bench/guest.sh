@@ -13,6 +13,7 @@
 set -eu
 here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/../rdma/gid.sh"
+. "$here/../rdma/scaled.sh"
 . "$here/links.sh"
 rounds=${PANE_BENCH_ROUNDS:-3}
 read -ra links <<<"${PANE_BENCH_LINKS:-veth9000 veth1500 bridge lo}"
@@ -26,17 +27,6 @@ ROWS_FIRST=(atomiclat pairs1 pairs16 storage register cpu)
 # no comparison: how it grows
 ROWS_PANE=(qps1 qps16 qps256 qps1024 windows1 windows1000 windows1000000
 	   latency1 latency1000 latency1000000 qpmem)
-
-is_slow()
-{
-	[ "${KSFT_MACHINE_SLOW:-}" = yes ]
-}
-
-# scaled FAST SLOW: the one for this machine
-scaled()
-{
-	if is_slow; then echo "$2"; else echo "$1"; fi
-}
 
 # ---- programs ------------------------------------------------------------
 

@@ -16,31 +16,35 @@ ADDR_A=192.0.2.1
 ADDR_B=192.0.2.2
 NS_A=bench-a
 NS_B=bench-b
-# lo, or not
+# name of the one that is up
 LINK=
 
-# of a namespace's end, and what is before a command then
 has_namespaces()
 {
 	[ "${PANE_BENCH_NAMESPACES:-}" = yes ]
 }
 
-at_a()
+# at NAMESPACE COMMAND...: at the end that is there
+at()
 {
+	local namespace=$1
+
+	shift
 	if has_namespaces && [ "$LINK" != lo ]; then
-		ip netns exec $NS_A "$@"
+		ip netns exec "$namespace" "$@"
 	else
 		"$@"
 	fi
 }
 
+at_a()
+{
+	at $NS_A "$@"
+}
+
 at_b()
 {
-	if has_namespaces && [ "$LINK" != lo ]; then
-		ip netns exec $NS_B "$@"
-	else
-		"$@"
-	fi
+	at $NS_B "$@"
 }
 
 mac_of()

@@ -9,6 +9,7 @@
 # that goes by the name would take the wrong one.
 
 . "${BASH_SOURCE[0]%/*}/gid.sh"
+. "${BASH_SOURCE[0]%/*}/scaled.sh"
 
 NS_A=pane-a.$$
 NS_B=pane-b.$$
@@ -21,17 +22,6 @@ IP4_B=10.77.0.2
 IP6_A=fd77::1
 IP6_B=fd77::2
 MTU=4200
-
-is_slow()
-{
-	[ "${KSFT_MACHINE_SLOW:-}" = yes ]
-}
-
-# scaled FAST SLOW: the one for this machine
-scaled()
-{
-	if is_slow; then echo "$2"; else echo "$1"; fi
-}
 
 # For things that happen at once unless something is broken
 DEADLINE=$(scaled 10 60)
@@ -505,6 +495,32 @@ as_stranger()
 	PANE_DEVICES="$DEV_A $DEV_B" PANE_NET=$net \
 	PANE_FRAMES="/run/netns/$NS_B $IF_B $STRANGER_IP4 $STRANGER_IP6 \
 		$STRANGER_MAC $(mac_of "$NS_A" "$IF_A") /run/netns/$NS_A" "$@"
+}
+
+# Not every device has RoCE v1.
+as_stranger_v1()
+{
+	has_gid "$DEV_A" "$IP4_A" v1 || return "$SKIP"
+	as_stranger v1 "$@"
+}
+
+# strange_frames COMMAND...: all of a test whose program sends frames that a
+# stranger might send, over each network
+strange_frames()
+{
+	ktap_print_header
+	need_pane
+	cleanup_at_exit
+	ktap_set_plan 6
+	stage_up || ktap_exit_fail_msg "no devices"
+	stranger_up || ktap_exit_fail_msg "no stranger"
+	subtest "IPv4" as_stranger ip4 "$@"
+	subtest "IPv6" as_stranger ip6 "$@"
+	subtest "RoCE v1" as_stranger_v1 "$@"
+	ktap_test_result "no packet waits in the socket" nothing_in_socket
+	ktap_test_result "all objects are given back" nothing_in_use
+	ktap_test_result "nothing is left behind" nothing_left
+	ktap_finished
 }
 
 # Packets that the driver leaves to the socket nobody reads would stay there.

@@ -9,17 +9,11 @@
 
 static void take_entry(struct counters *c, const struct nlattr *entry)
 {
-	const void *end = attr_next(entry);
-	const struct nlattr *name, *value;
-
-	name = attr_find(attr_data(entry), end,
-			 RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME);
-	value = attr_find(attr_data(entry), end,
-			  RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE);
-	CHECK(name && value && c->num < COUNTERS_MAX, "no counter");
-	snprintf(c->name[c->num], COUNTER_NAME, "%s",
-		 (const char *)attr_data(name));
-	memcpy(&c->value[c->num], attr_data(value), sizeof(uint64_t));
+	CHECK(c->num < COUNTERS_MAX, "too many counters");
+	c->value[c->num] = attr_entry(entry,
+				      RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME,
+				      RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE,
+				      c->name[c->num], COUNTER_NAME);
 	c->num++;
 }
 

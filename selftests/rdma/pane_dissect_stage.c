@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* A connection for one operation of pane_dissect, and its requests */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "../kselftest.h"
@@ -72,11 +71,6 @@ static struct ibv_qp *make_qp(struct stage *t, unsigned int i)
 static struct ibv_qp *make_target(struct stage *t)
 {
 	struct ibv_context *ctx = t->p.node[1].ctx;
-	struct ibv_xrcd_init_attr domain = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
 	struct ibv_srq_init_attr_ex srq = {
 		.attr = { .max_wr = 8, .max_sge = 1 },
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
@@ -91,7 +85,7 @@ static struct ibv_qp *make_target(struct stage *t)
 	};
 	struct ibv_qp *qp;
 
-	t->xrcd = ibv_open_xrcd(ctx, &domain);
+	t->xrcd = xrcd_open(ctx);
 	CHECK(t->xrcd, "%s", strerror(errno));
 	srq.xrcd = t->xrcd;
 	t->srq = ibv_create_srq_ex(ctx, &srq);

@@ -77,15 +77,21 @@ void ep_make_qp(struct endpoint *ep)
 	CHECK(ep->qpx, "no ibv_wr_ functions");
 }
 
-/* What of XRC receives */
-static void ep_make_tgt(struct endpoint *ep)
+struct ibv_xrcd *xrcd_open(struct ibv_context *ctx)
 {
-	struct ibv_context *ctx = ep->node->ctx;
-	struct ibv_xrcd_init_attr xrcd_init = {
+	struct ibv_xrcd_init_attr attr = {
 		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
 		.fd = -1,
 		.oflags = O_CREAT,
 	};
+
+	return ibv_open_xrcd(ctx, &attr);
+}
+
+/* What of XRC receives */
+static void ep_make_tgt(struct endpoint *ep)
+{
+	struct ibv_context *ctx = ep->node->ctx;
 	struct ibv_srq_init_attr_ex srq_init = {
 		.attr = { .max_wr = EP_RECV_WR, .max_sge = EP_SGE },
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_XRCD |
@@ -99,7 +105,7 @@ static void ep_make_tgt(struct endpoint *ep)
 		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
 	};
 
-	ep->xrcd = ibv_open_xrcd(ctx, &xrcd_init);
+	ep->xrcd = xrcd_open(ctx);
 	CHECK(ep->xrcd, "%s", strerror(errno));
 	srq_init.xrcd = ep->xrcd;
 	ep->srq = ibv_create_srq_ex(ctx, &srq_init);
@@ -178,6 +184,19 @@ int qp_mask_rts(const struct ibv_qp *qp)
 	       IBV_QP_MAX_QP_RD_ATOMIC;
 }
 
+struct ibv_ah_attr ah_attr_to(const struct node *n, const union ibv_gid *dgid)
+{
+	return (struct ibv_ah_attr) {
+		.is_global = 1,
+		.port_num = 1,
+		.grh = {
+			.dgid = *dgid,
+			.sgid_index = n->gid_index,
+			.hop_limit = 64,
+		},
+	};
+}
+
 static void qp_to_rtr(struct endpoint *ep, struct ibv_qp *qp,
 		      const struct endpoint *remote, uint32_t dqpn)
 {
@@ -188,15 +207,7 @@ static void qp_to_rtr(struct endpoint *ep, struct ibv_qp *qp,
 		.rq_psn = remote->psn & 0xffffff,
 		.max_dest_rd_atomic = 16,
 		.min_rnr_timer = 1,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = 1,
-			.grh = {
-				.dgid = remote->node->gid,
-				.sgid_index = ep->node->gid_index,
-				.hop_limit = 64,
-			},
-		},
+		.ah_attr = ah_attr_to(ep->node, &remote->node->gid),
 	};
 
 	CHECK_OK(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV |

@@ -125,22 +125,32 @@ static bool is_shortage(int err)
 	return err == ENOMEM || err == ENOBUFS || err == ENFILE;
 }
 
+static void fault_prepare(const struct fault_call *c)
+{
+	if (c->prepare)
+		CHECK_OK(c->prepare(c->ctx));
+}
+
+static void fault_undo(const struct fault_call *c, bool done)
+{
+	c->undo(c->ctx, done != c->removes);
+	if (c->same)
+		c->same(c->ctx);
+}
+
 /* With the @nth allocation failing; false if there are not so many */
 static bool fault_try(const struct fault_call *c, unsigned int nth)
 {
 	bool hit;
 	int err;
 
-	if (c->prepare)
-		c->prepare(c->ctx);
+	fault_prepare(c);
 	fault_arm(nth);
 	err = c->call(c->ctx);
 	hit = fault_disarm();
 	CHECK(!err || (hit && (c->any_error || is_shortage(err))), "allocation %u, %s: %s (%d)",
 	      nth, hit ? "which failed" : "no fault", strerror(err), err);
-	c->undo(c->ctx, !err);
-	if (c->same)
-		c->same(c->ctx);
+	fault_undo(c, !err);
 	return hit;
 }
 
@@ -149,14 +159,11 @@ static unsigned int fault_none(const struct fault_call *c)
 {
 	unsigned int num;
 
-	if (c->prepare)
-		c->prepare(c->ctx);
+	fault_prepare(c);
 	fault_arm(NTH_MAX);
 	CHECK_OK(c->call(c->ctx));
 	num = NTH_MAX - fault_left();
-	c->undo(c->ctx, true);
-	if (c->same)
-		c->same(c->ctx);
+	fault_undo(c, true);
 	return num;
 }
 

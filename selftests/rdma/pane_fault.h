@@ -21,10 +21,13 @@ bool fault_disarm(void);
 /**
  * struct fault_call - a call to be tried
  * @name: of the test
- * @prepare: what must be there before it; NULL if nothing
+ * @prepare: what must be there before it, as @call, whose counterpart it often
+ *           is; NULL if nothing
  * @call: it; returns 0 or an errno value
  * @undo: what was there before is there again. @done tells if the call
  *        succeeded, in spite of the fault perhaps
+ * @removes: the call removes what others make: @undo is theirs, and it is when
+ *           the call fails that there is something to undo
  * @first: try no more than so many allocations, if not 0
  * @last: only so many, the last ones
  * @step: try one allocation of so many, if not 0
@@ -35,9 +38,10 @@ bool fault_disarm(void);
  */
 struct fault_call {
 	const char *name;
-	void (*prepare)(void *ctx);
+	int (*prepare)(void *ctx);
 	int (*call)(void *ctx);
 	void (*undo)(void *ctx, bool done);
+	bool removes;
 	unsigned int first;
 	unsigned int last;
 	unsigned int step;

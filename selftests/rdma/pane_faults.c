@@ -5,16 +5,12 @@
  * it, and the next one succeeds.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "../kselftest.h"
 #include "pane_faults.h"
-
-#define WIN_OFF		4096
-#define WIN_LEN		(40 * 1024)
 
 /* ---- the stage ------------------------------------------------------- */
 
@@ -34,18 +30,6 @@ static void open_ud(struct stage *st)
 	CHECK_OK(qp_step(st, st->ud, IBV_QPS_RTS));
 }
 
-static void open_xrcd(struct stage *st)
-{
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
-
-	st->xrcd = ibv_open_xrcd(st->d.own.ctx, &attr);
-	CHECK(st->xrcd, "%s", strerror(errno));
-}
-
 static void stage_count(struct stage *st, struct resources *r)
 {
 	resources_read(st->nl, ibv_get_device_index(st->d.own.ctx->device), r);
@@ -58,7 +42,8 @@ static void stage_open(struct stage *st)
 	region_open(&st->big, st->d.own.pd, BIG_LEN, 0, 0);
 	st->pd = ibv_alloc_pd(st->d.own.ctx);
 	CHECK(st->pd, "%s", strerror(errno));
-	open_xrcd(st);
+	st->xrcd = xrcd_open(st->d.own.ctx);
+	CHECK(st->xrcd, "%s", strerror(errno));
 	st->cq = ibv_create_cq(st->d.own.ctx, 100, NULL, NULL, 0);
 	CHECK(st->cq, "%s", strerror(errno));
 	open_ud(st);
@@ -92,8 +77,7 @@ static void stage_same(void *ctx)
 		CHECK(now.count[i] == st->before.count[i], "%s: %llu, not %llu",
 		      now.name[i], (unsigned long long)now.count[i],
 		      (unsigned long long)st->before.count[i]);
-	CHECK_EQ(ep_read(&st->d.p, &st->d.buf, 8,
-			 region_at(&st->d.mem, WIN_OFF), st->win->rkey),
+	CHECK_EQ(ep_read(&st->d.p, &st->d.buf, 8, win_va(st), st->win->rkey),
 		 IBV_WC_SUCCESS);
 }
 

@@ -10,6 +10,13 @@
 #define BIG_LEN		(4 << 20)
 #define STEP_WR		32
 
+/* Where the window of the stage is in the owner's memory */
+#define WIN_OFF		4096
+#define WIN_LEN		(40 * 1024)
+
+/* For calls that return an object: 0 or an errno value */
+#define MAKE(object, call)	(((object) = (call)) ? 0 : errno)
+
 /**
  * struct stage - objects that calls need, and a place for those they make
  * @d: a connection that all works on
@@ -62,6 +69,11 @@ struct stage {
 
 /* Callbacks have the type that fault_each() wants */
 #define STAGE(ctx)	((struct stage *)(ctx))
+
+static inline uint64_t win_va(const struct stage *st)
+{
+	return region_at(&st->d.mem, WIN_OFF);
+}
 
 /* 0 or an errno value; the attributes are those of every transport */
 int qp_step(struct stage *st, struct ibv_qp *qp, enum ibv_qp_state state);

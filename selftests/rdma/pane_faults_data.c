@@ -6,14 +6,6 @@
 #include "../kselftest.h"
 #include "pane_faults.h"
 
-#define WIN_OFF		4096
-#define WIN_LEN		(40 * 1024)
-
-static uint64_t win_va(const struct stage *st)
-{
-	return region_at(&st->d.mem, WIN_OFF);
-}
-
 /* ---- data ------------------------------------------------------------ */
 
 /* A shortage delays what is sent, and no more */
@@ -23,22 +15,24 @@ static int moved(enum ibv_wc_status status)
 	return 0;
 }
 
-static void prepare_data(void *ctx)
+static int prepare_data(void *ctx)
 {
 	static unsigned int seed;
 	struct stage *st = ctx;
 
 	fill_pattern(st->d.buf.addr, WIN_LEN, ++seed);
 	memset(st->d.mem.addr, 0, DUO_LEN);
+	return 0;
 }
 
-static void prepare_read(void *ctx)
+static int prepare_read(void *ctx)
 {
 	static unsigned int seed;
 	struct stage *st = ctx;
 
 	fill_pattern(st->d.mem.addr + WIN_OFF, WIN_LEN, ++seed);
 	memset(st->d.buf.addr, 0, WIN_LEN);
+	return 0;
 }
 
 static bool bytes_same(struct stage *st, size_t len)
@@ -100,11 +94,12 @@ static void undo_send(void *ctx, bool done)
 	undo_long(ctx, done);
 }
 
-static void prepare_atomic(void *ctx)
+static int prepare_atomic(void *ctx)
 {
 	struct stage *st = ctx;
 
 	*(uint64_t *)(st->d.mem.addr + WIN_OFF) = 41;
+	return 0;
 }
 
 static int call_atomic(void *ctx)
@@ -143,18 +138,20 @@ static void reconnect(struct stage *st)
 	mw_bind(&st->d.o, st->win, &st->d.mem, WIN_OFF, WIN_LEN, RIGHTS_ALL);
 }
 
-static void prepare_bind1(void *ctx)
+static int prepare_bind1(void *ctx)
 {
 	struct stage *st = ctx;
 
 	st->mw = mw_open(st->d.own.pd, IBV_MW_TYPE_1);
+	return 0;
 }
 
-static void prepare_bind2(void *ctx)
+static int prepare_bind2(void *ctx)
 {
 	struct stage *st = ctx;
 
 	st->mw = mw_open(st->d.own.pd, IBV_MW_TYPE_2);
+	return 0;
 }
 
 static int call_bind(void *ctx)
@@ -184,12 +181,13 @@ static void undo_bind(void *ctx, bool done)
 	mw_close(st->mw);
 }
 
-static void prepare_inval(void *ctx)
+static int prepare_inval(void *ctx)
 {
 	struct stage *st = ctx;
 
-	prepare_bind2(ctx);
+	CHECK_OK(prepare_bind2(ctx));
 	mw_bind(&st->d.o, st->mw, &st->d.mem, WIN_OFF, 100, RIGHTS_RW);
+	return 0;
 }
 
 static int call_inval(void *ctx)

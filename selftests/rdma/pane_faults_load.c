@@ -89,19 +89,9 @@ static void undo_load(void *ctx, bool done)
 		CHECK_OK(module_remove());
 }
 
-static void prepare_load(void *ctx)
-{
-	CHECK_OK(call_load(ctx));
-}
-
 static int call_unload(void *ctx)
 {
 	return module_remove();
-}
-
-static void undo_unload(void *ctx, bool done)
-{
-	undo_load(ctx, !done);
 }
 
 static void same_load(void *ctx)
@@ -136,12 +126,13 @@ static void undo_add(void *ctx, bool done)
 		CHECK_OK(nldev_link_del(l->nl, nldev_find(l->nl, DEV)));
 }
 
-static void prepare_add(void *ctx)
+static int prepare_add(void *ctx)
 {
 	struct load *l = ctx;
 
 	CHECK_OK(call_add(l));
 	l->index = nldev_find(l->nl, DEV);
+	return 0;
 }
 
 static int call_del(void *ctx)
@@ -152,11 +143,6 @@ static int call_del(void *ctx)
 	if (err >= 0)
 		return err;
 	return device_is_there(l) ? ENOBUFS : 0;
-}
-
-static void undo_del(void *ctx, bool done)
-{
-	undo_add(ctx, !done);
 }
 
 /* Also the socket is gone, which the next device needs, and all references */
@@ -171,16 +157,16 @@ static void same_add(void *ctx)
 static const struct fault_call loads[] = {
 	{ "load the module", NULL, call_load, undo_load, .any_error = true,
 	  .last = 300, .same = same_load },
-	{ "remove the module", prepare_load, call_unload, undo_unload,
-	  .same = same_load },
+	{ "remove the module", call_load, call_unload, undo_load,
+	  .removes = true, .same = same_load },
 };
 
 /* The first allocations are the driver's; thousands of the core follow */
 static const struct fault_call links[] = {
 	{ "add a device", NULL, call_add, undo_add, .first = 64,
 	  .same = same_add },
-	{ "delete a device", prepare_add, call_del, undo_del, .first = 64,
-	  .same = same_add },
+	{ "delete a device", prepare_add, call_del, undo_add, .first = 64,
+	  .removes = true, .same = same_add },
 };
 
 /* A device takes seconds to come and go where the kernel checks itself */

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Contexts, domains, regions, windows, address handles, groups */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "../kselftest.h"
 #include "pane_faults.h"
-
-/* For calls that return an object */
-#define MAKE(object, call)	(((object) = (call)) ? 0 : errno)
 
 /* ---- contexts and domains -------------------------------------------- */
 
@@ -25,19 +21,9 @@ static void undo_open(void *ctx, bool done)
 		CHECK_OK(ibv_close_device(STAGE(ctx)->ctx));
 }
 
-static void prepare_open(void *ctx)
-{
-	CHECK_OK(call_open(ctx));
-}
-
 static int call_close(void *ctx)
 {
 	return ibv_close_device(STAGE(ctx)->ctx);
-}
-
-static void undo_close(void *ctx, bool done)
-{
-	undo_open(ctx, !done);
 }
 
 static int call_pd(void *ctx)
@@ -53,31 +39,16 @@ static void undo_pd(void *ctx, bool done)
 		CHECK_OK(ibv_dealloc_pd(STAGE(ctx)->spare_pd));
 }
 
-static void prepare_pd(void *ctx)
-{
-	CHECK_OK(call_pd(ctx));
-}
-
 static int call_dealloc_pd(void *ctx)
 {
 	return ibv_dealloc_pd(STAGE(ctx)->spare_pd);
 }
 
-static void undo_dealloc_pd(void *ctx, bool done)
-{
-	undo_pd(ctx, !done);
-}
-
 static int call_xrcd(void *ctx)
 {
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
 	struct stage *st = ctx;
 
-	return MAKE(st->new_xrcd, ibv_open_xrcd(st->d.own.ctx, &attr));
+	return MAKE(st->new_xrcd, xrcd_open(st->d.own.ctx));
 }
 
 static void undo_xrcd(void *ctx, bool done)
@@ -86,19 +57,9 @@ static void undo_xrcd(void *ctx, bool done)
 		CHECK_OK(ibv_close_xrcd(STAGE(ctx)->new_xrcd));
 }
 
-static void prepare_xrcd(void *ctx)
-{
-	CHECK_OK(call_xrcd(ctx));
-}
-
 static int call_close_xrcd(void *ctx)
 {
 	return ibv_close_xrcd(STAGE(ctx)->new_xrcd);
-}
-
-static void undo_close_xrcd(void *ctx, bool done)
-{
-	undo_xrcd(ctx, !done);
 }
 
 /* ---- regions --------------------------------------------------------- */
@@ -131,24 +92,9 @@ static void undo_reg(void *ctx, bool done)
 		CHECK_OK(ibv_dereg_mr(STAGE(ctx)->mr));
 }
 
-static void prepare_reg(void *ctx)
-{
-	CHECK_OK(call_reg_small(ctx));
-}
-
-static void prepare_reg_odp(void *ctx)
-{
-	CHECK_OK(call_reg_odp(ctx));
-}
-
 static int call_dereg(void *ctx)
 {
 	return ibv_dereg_mr(STAGE(ctx)->mr);
-}
-
-static void undo_dereg(void *ctx, bool done)
-{
-	undo_reg(ctx, !done);
 }
 
 /*
@@ -214,12 +160,13 @@ static void undo_mw(void *ctx, bool done)
 }
 
 /* Deallocated while it is bound */
-static void prepare_bound(void *ctx)
+static int prepare_bound(void *ctx)
 {
 	struct stage *st = ctx;
 
 	CHECK_OK(call_mw2(ctx));
 	mw_bind(&st->d.o, st->mw, &st->d.mem, 0, 4096, RIGHTS_RW);
+	return 0;
 }
 
 static int call_dealloc_mw(void *ctx)
@@ -227,25 +174,12 @@ static int call_dealloc_mw(void *ctx)
 	return ibv_dealloc_mw(STAGE(ctx)->mw);
 }
 
-static void undo_dealloc_mw(void *ctx, bool done)
-{
-	undo_mw(ctx, !done);
-}
-
 /* ---- address handles and groups -------------------------------------- */
 
 static int call_ah(void *ctx)
 {
 	struct stage *st = ctx;
-	struct ibv_ah_attr attr = {
-		.is_global = 1,
-		.port_num = 1,
-		.grh = {
-			.dgid = st->d.peer.gid,
-			.sgid_index = st->d.own.gid_index,
-			.hop_limit = 64,
-		},
-	};
+	struct ibv_ah_attr attr = ah_attr_to(&st->d.own, &st->d.peer.gid);
 
 	return MAKE(st->ah, ibv_create_ah(st->d.own.pd, &attr));
 }
@@ -256,19 +190,9 @@ static void undo_ah(void *ctx, bool done)
 		CHECK_OK(ibv_destroy_ah(STAGE(ctx)->ah));
 }
 
-static void prepare_ah(void *ctx)
-{
-	CHECK_OK(call_ah(ctx));
-}
-
 static int call_destroy_ah(void *ctx)
 {
 	return ibv_destroy_ah(STAGE(ctx)->ah);
-}
-
-static void undo_destroy_ah(void *ctx, bool done)
-{
-	undo_ah(ctx, !done);
 }
 
 /* 239.7.7.7, as the GIDs of RoCE v2 have it */
@@ -287,42 +211,34 @@ static void undo_attach(void *ctx, bool done)
 		CHECK_OK(ibv_detach_mcast(STAGE(ctx)->ud, &group, 0));
 }
 
-static void prepare_attach(void *ctx)
-{
-	CHECK_OK(call_attach(ctx));
-}
-
 static int call_detach(void *ctx)
 {
 	return ibv_detach_mcast(STAGE(ctx)->ud, &group, 0);
 }
 
-static void undo_detach(void *ctx, bool done)
-{
-	undo_attach(ctx, !done);
-}
-
 static const struct fault_call calls[] = {
 	{ "open_device", NULL, call_open, undo_open, .any_error = true },
-	{ "close_device", prepare_open, call_close, undo_close },
+	{ "close_device", call_open, call_close, undo_open, .removes = true },
 	{ "alloc_pd", NULL, call_pd, undo_pd },
-	{ "dealloc_pd", prepare_pd, call_dealloc_pd, undo_dealloc_pd },
+	{ "dealloc_pd", call_pd, call_dealloc_pd, undo_pd, .removes = true },
 	{ "open_xrcd", NULL, call_xrcd, undo_xrcd },
-	{ "close_xrcd", prepare_xrcd, call_close_xrcd, undo_close_xrcd },
+	{ "close_xrcd", call_xrcd, call_close_xrcd, undo_xrcd,
+	  .removes = true },
 	{ "reg_mr, within a page", NULL, call_reg_small, undo_reg },
 	{ "reg_mr, many pages", NULL, call_reg_big, undo_reg },
-	{ "rereg_mr", prepare_reg, call_rereg, undo_rereg },
-	{ "dereg_mr", prepare_reg, call_dereg, undo_dereg },
+	{ "rereg_mr", call_reg_small, call_rereg, undo_rereg },
+	{ "dereg_mr", call_reg_small, call_dereg, undo_reg, .removes = true },
 	{ "reg_mr, on demand", NULL, call_reg_odp, undo_reg },
-	{ "advise_mr", prepare_reg_odp, call_advise, undo_rereg },
+	{ "advise_mr", call_reg_odp, call_advise, undo_rereg },
 	{ "alloc_mw, type 1", NULL, call_mw1, undo_mw },
 	{ "alloc_mw, type 2", NULL, call_mw2, undo_mw },
-	{ "dealloc_mw, bound", prepare_bound, call_dealloc_mw,
-	  undo_dealloc_mw },
+	{ "dealloc_mw, bound", prepare_bound, call_dealloc_mw, undo_mw,
+	  .removes = true },
 	{ "create_ah", NULL, call_ah, undo_ah },
-	{ "destroy_ah", prepare_ah, call_destroy_ah, undo_destroy_ah },
+	{ "destroy_ah", call_ah, call_destroy_ah, undo_ah, .removes = true },
 	{ "attach_mcast", NULL, call_attach, undo_attach },
-	{ "detach_mcast", prepare_attach, call_detach, undo_detach },
+	{ "detach_mcast", call_attach, call_detach, undo_attach,
+	  .removes = true },
 };
 
 const struct faults_list faults_objects = { calls, ARRAY_SIZE(calls) };

@@ -6,9 +6,6 @@
 #include "../kselftest.h"
 #include "pane_faults.h"
 
-/* For calls that return an object */
-#define MAKE(object, call)	(((object) = (call)) ? 0 : errno)
-
 /* ---- completion queues ----------------------------------------------- */
 
 static int call_channel(void *ctx)
@@ -51,11 +48,6 @@ static int call_cq_ex(void *ctx)
 		    (struct ibv_cq *)ibv_create_cq_ex(st->d.own.ctx, &attr));
 }
 
-static void prepare_cq(void *ctx)
-{
-	CHECK_OK(call_cq(ctx));
-}
-
 static int call_resize_cq(void *ctx)
 {
 	return ibv_resize_cq(STAGE(ctx)->new_cq, 5000);
@@ -71,11 +63,6 @@ static void undo_resize_cq(void *ctx, bool done)
 static int call_destroy_cq(void *ctx)
 {
 	return ibv_destroy_cq(STAGE(ctx)->new_cq);
-}
-
-static void undo_destroy_cq(void *ctx, bool done)
-{
-	undo_cq(ctx, !done);
 }
 
 /* ---- shared receive queues ------------------------------------------- */
@@ -112,7 +99,7 @@ static void undo_srq(void *ctx, bool done)
 		CHECK_OK(ibv_destroy_srq(STAGE(ctx)->new_srq));
 }
 
-static void prepare_srq(void *ctx)
+static int prepare_srq(void *ctx)
 {
 	struct ibv_recv_wr wr = {}, *bad;
 	struct stage *st = ctx;
@@ -121,6 +108,7 @@ static void prepare_srq(void *ctx)
 	/* more than the limit that is set, which else is reached at once */
 	for (unsigned int i = 0; i < 10; i++)
 		CHECK_OK(ibv_post_srq_recv(st->new_srq, &wr, &bad));
+	return 0;
 }
 
 static int call_srq_limit(void *ctx)
@@ -167,11 +155,6 @@ static void undo_srq_limit(void *ctx, bool done)
 static int call_destroy_srq(void *ctx)
 {
 	return ibv_destroy_srq(STAGE(ctx)->new_srq);
-}
-
-static void undo_destroy_srq(void *ctx, bool done)
-{
-	undo_srq(ctx, !done);
 }
 
 /* ---- queue pairs ----------------------------------------------------- */
@@ -242,15 +225,7 @@ int qp_step(struct stage *st, struct ibv_qp *qp, enum ibv_qp_state state)
 		.dest_qp_num = qp->qp_num,
 		.max_dest_rd_atomic = 8,
 		.min_rnr_timer = 1,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = 1,
-			.grh = {
-				.dgid = st->d.peer.gid,
-				.sgid_index = st->d.own.gid_index,
-				.hop_limit = 64,
-			},
-		},
+		.ah_attr = ah_attr_to(&st->d.own, &st->d.peer.gid),
 		.timeout = 14,
 		.retry_cnt = 7,
 		.rnr_retry = 7,
@@ -292,11 +267,12 @@ static enum ibv_qp_state state_of(struct ibv_qp *qp)
 	return attr.qp_state;
 }
 
-static void prepare_state(struct stage *st, enum ibv_qp_state state)
+static int prepare_state(struct stage *st, enum ibv_qp_state state)
 {
 	CHECK_OK(call_rc(st));
 	for (unsigned int i = 1; path[i - 1] != state; i++)
 		CHECK_OK(qp_step(st, st->qp, path[i]));
+	return 0;
 }
 
 static void undo_state(struct stage *st, enum ibv_qp_state state)
@@ -306,9 +282,9 @@ static void undo_state(struct stage *st, enum ibv_qp_state state)
 }
 
 #define STATE_CALL(name, from, to)					\
-static void prepare_##name(void *ctx)					\
+static int prepare_##name(void *ctx)					\
 {									\
-	prepare_state(ctx, from);					\
+	return prepare_state(ctx, from);				\
 }									\
 									\
 static int call_##name(void *ctx)					\
@@ -333,22 +309,18 @@ static int call_destroy_qp(void *ctx)
 	return ibv_destroy_qp(STAGE(ctx)->qp);
 }
 
-static void undo_destroy_qp(void *ctx, bool done)
-{
-	undo_qp(ctx, !done);
-}
-
 static const struct fault_call calls[] = {
 	{ "create_comp_channel", NULL, call_channel, undo_channel },
 	{ "create_cq", NULL, call_cq, undo_cq },
 	{ "create_cq_ex", NULL, call_cq_ex, undo_cq },
-	{ "resize_cq", prepare_cq, call_resize_cq, undo_resize_cq },
-	{ "destroy_cq", prepare_cq, call_destroy_cq, undo_destroy_cq },
+	{ "resize_cq", call_cq, call_resize_cq, undo_resize_cq },
+	{ "destroy_cq", call_cq, call_destroy_cq, undo_cq, .removes = true },
 	{ "create_srq", NULL, call_srq, undo_srq },
 	{ "create_srq_ex, XRC", NULL, call_srq_xrc, undo_srq },
 	{ "modify_srq, limit", prepare_srq, call_srq_limit, undo_srq_limit },
 	{ "modify_srq, size", prepare_srq, call_srq_resize, undo_srq_resize },
-	{ "destroy_srq", prepare_srq, call_destroy_srq, undo_destroy_srq },
+	{ "destroy_srq", prepare_srq, call_destroy_srq, undo_srq,
+	  .removes = true },
 	{ "create_qp, RC", NULL, call_rc, undo_qp },
 	{ "create_qp, UC", NULL, call_uc, undo_qp },
 	{ "create_qp, UD", NULL, call_ud, undo_qp },
@@ -363,7 +335,8 @@ static const struct fault_call calls[] = {
 	{ "modify_qp, SQD", prepare_sqd, call_sqd, undo_sqd },
 	{ "modify_qp, ERR", prepare_err, call_err, undo_err },
 	{ "modify_qp, RESET", prepare_reset, call_reset, undo_reset },
-	{ "destroy_qp", prepare_err, call_destroy_qp, undo_destroy_qp },
+	{ "destroy_qp", prepare_err, call_destroy_qp, undo_qp,
+	  .removes = true },
 };
 
 const struct faults_list faults_queues = { calls, ARRAY_SIZE(calls) };

@@ -4,7 +4,6 @@
  * what the spoilt ones before them have done: that is nobody's concern here.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -125,14 +124,8 @@ static void step_ah(struct script *s)
 
 static void step_xrcd(struct script *s)
 {
-	struct ibv_xrcd_init_attr attr = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-		.fd = -1,
-		.oflags = O_CREAT,
-	};
-
 	if (!s->xrcd)
-		s->xrcd = ibv_open_xrcd(s->ctx, &attr);
+		s->xrcd = xrcd_open(s->ctx);
 	else if (!ibv_close_xrcd(s->xrcd))
 		s->xrcd = NULL;
 }

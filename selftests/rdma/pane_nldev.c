@@ -93,21 +93,30 @@ const struct nlattr *attr_find_in(const struct nlmsghdr *nlh, int type)
 			 type);
 }
 
+uint64_t attr_entry(const struct nlattr *entry, int name_type, int value_type,
+		    char *name, size_t room)
+{
+	const void *end = attr_next(entry);
+	const struct nlattr *text, *number;
+	uint64_t value;
+
+	text = attr_find(attr_data(entry), end, name_type);
+	number = attr_find(attr_data(entry), end, value_type);
+	CHECK(text && number, "an entry without name or number");
+	snprintf(name, room, "%s", (const char *)attr_data(text));
+	memcpy(&value, attr_data(number), sizeof(value));
+	return value;
+}
+
 /* ---- devices --------------------------------------------------------- */
 
 static void take_entry(struct resources *r, const struct nlattr *entry)
 {
-	const void *end = attr_next(entry);
-	const struct nlattr *name, *count;
-
-	name = attr_find(attr_data(entry), end,
-			 RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME);
-	count = attr_find(attr_data(entry), end,
-			  RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR);
-	CHECK(name && count && r->num < RESOURCES_MAX, "no count");
-	snprintf(r->name[r->num], sizeof(r->name[0]), "%s",
-		 (const char *)attr_data(name));
-	memcpy(&r->count[r->num], attr_data(count), sizeof(uint64_t));
+	CHECK(r->num < RESOURCES_MAX, "too many counts");
+	r->count[r->num] = attr_entry(entry,
+				      RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME,
+				      RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR,
+				      r->name[r->num], sizeof(r->name[0]));
 	r->num++;
 }
 

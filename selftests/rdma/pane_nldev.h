@@ -45,6 +45,9 @@ static inline const struct nlattr *attr_next(const struct nlattr *a)
 const struct nlattr *attr_find(const void *data, const void *end, int type);
 /* Of a message */
 const struct nlattr *attr_find_in(const struct nlmsghdr *nlh, int type);
+/* The number in an entry of a table, and its name; both are there */
+uint64_t attr_entry(const struct nlattr *entry, int name_type, int value_type,
+		    char *name, size_t room);
 
 /* ---- devices --------------------------------------------------------- */
 

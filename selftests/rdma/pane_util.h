@@ -131,6 +131,10 @@ enum ibv_qp_state ep_state(struct endpoint *ep);
 enum ibv_qp_state ep_recv_state(struct endpoint *ep);
 /* All that was posted has got to the other end, or is lost */
 void ep_arrived(struct endpoint *ep);
+/* A domain that nobody else can name; NULL and errno if there is none */
+struct ibv_xrcd *xrcd_open(struct ibv_context *ctx);
+/* The way from a node to @dgid */
+struct ibv_ah_attr ah_attr_to(const struct node *n, const union ibv_gid *dgid);
 /* Attributes that only some transports have: of what answers, of what asks */
 int qp_mask_rtr(const struct ibv_qp *qp);
 int qp_mask_rts(const struct ibv_qp *qp);

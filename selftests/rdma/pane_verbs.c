@@ -102,18 +102,11 @@ void pair_nodes_close(struct pair *p)
 struct ibv_ah *node_make_ah(struct node *n, const union ibv_gid *dgid,
 			    uint8_t tclass)
 {
-	struct ibv_ah_attr attr = {
-		.is_global = 1,
-		.port_num = 1,
-		.grh = {
-			.dgid = *dgid,
-			.sgid_index = n->gid_index,
-			.hop_limit = 64,
-			.traffic_class = tclass,
-		},
-	};
-	struct ibv_ah *ah = ibv_create_ah(n->pd, &attr);
+	struct ibv_ah_attr attr = ah_attr_to(n, dgid);
+	struct ibv_ah *ah;
 
+	attr.grh.traffic_class = tclass;
+	ah = ibv_create_ah(n->pd, &attr);
 	CHECK(ah, "%s", strerror(errno));
 	return ah;
 }
