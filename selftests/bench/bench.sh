@@ -78,7 +78,7 @@ measure()
 }
 
 mkdir -p "$OUT"
-say "bench: this takes about an hour on two processors"
+say "bench: TCP, rdma_rxe and pane by turns; this takes long"
 for machine in ${PANE_BENCH_MACHINES:-uml stock newest}; do
 	measure "$machine" "$@"
 done >"$OUT/figures.txt"
