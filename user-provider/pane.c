@@ -169,6 +169,9 @@ static const struct verbs_context_ops pane_context_ops = {
 	.post_srq_recv = pane_post_srq_recv,
 	.query_device_ex = pane_query_device_ex,
 	.query_port = pane_query_port,
+#if IBVERBS_PABI_VERSION >= 62
+	.query_port_speed = ibv_cmd_query_port_speed,
+#endif
 	.query_qp = pane_query_qp,
 	.query_rt_values = pane_query_rt_values,
 	.query_srq = pane_query_srq,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <linux/etherdevice.h>
+#include <linux/ethtool.h>
 #include <linux/kmod.h>
 #include <linux/module.h>
 #include <net/addrconf.h>
@@ -129,6 +130,23 @@ static int pane_query_port(struct ib_device *ibdev, u32 port_num,
 		attr->active_speed = IB_SPEED_SDR;
 		attr->active_width = IB_WIDTH_1X;
 	}
+	return 0;
+}
+
+/**
+ * pane_query_port_speed - ibv_query_port_speed()
+ * @ibdev: the device
+ * @port_num: its port
+ * @speed: of the interface, in units of 100 Mb/s. Of one that does not tell it
+ *         is 1 Gb/s, as pane_query_port() says of it, whose other values are
+ *         the nearest of InfiniBand's.
+ *
+ * Context: process; takes RTNL.
+ * Return: 0
+ */
+int pane_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
+{
+	*speed = (pane_netdev_speed(to_pane_dev(ibdev)) ?: SPEED_1000) / 100;
 	return 0;
 }
 
@@ -370,6 +388,7 @@ static const struct ib_device_ops pane_device_ops = {
 	.query_gid = pane_query_gid,
 	.query_pkey = pane_query_pkey,
 	.query_port = pane_query_port,
+	PANE_PORT_SPEED
 	.query_qp = pane_query_qp,
 	.query_srq = pane_query_srq,
 	.query_ucontext = pane_query_ucontext,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include <linux/ethtool.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
@@ -109,6 +110,22 @@ struct net_device *pane_netdev_get(struct pane_dev *dev)
 	dev_hold(ndev);
 	rcu_read_unlock();
 	return ndev;
+}
+
+/* What the interface's driver says of its speed, in Mb/s; 0 for nothing */
+u32 pane_netdev_speed(struct pane_dev *dev)
+{
+	struct ethtool_link_ksettings settings = {};
+	struct net_device *ndev;
+	u32 speed = 0;
+
+	rtnl_lock();
+	ndev = rtnl_dereference(dev->ndev);
+	if (ndev && !__ethtool_get_link_ksettings(ndev, &settings) &&
+	    settings.base.speed != (u32)SPEED_UNKNOWN)
+		speed = settings.base.speed;
+	rtnl_unlock();
+	return speed;
 }
 
 /* ---- whose packet is it? --------------------------------------------- */

@@ -18,6 +18,7 @@ static inline bool pane_netdev_is_up(const struct net_device *ndev)
 int pane_netdev_attach(struct pane_dev *dev, struct net_device *ndev);
 void pane_netdev_detach(struct pane_dev *dev);
 struct net_device *pane_netdev_get(struct pane_dev *dev);
+u32 pane_netdev_speed(struct pane_dev *dev);
 struct pane_dev *pane_netdev_on(const struct net *net,
 				const struct net_device *ndev);
 struct pane_dev *pane_netdev_find(struct net *net, const struct sk_buff *skb);

@@ -9,6 +9,7 @@
 
 #include "../counter.h"
 #include "../cq.h"
+#include "../device.h"
 #include "../mr.h"
 
 #ifndef HAVE_CREATE_CQ_ATTRS
@@ -45,6 +46,11 @@ struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *ibpd, u64 offset,
 #ifndef HAVE_COUNTER_OBJ_SIZE
 #undef PANE_COUNTER_OBJECT
 #define PANE_COUNTER_OBJECT
+#endif
+
+#ifndef HAVE_QUERY_PORT_SPEED
+#undef PANE_PORT_SPEED
+#define PANE_PORT_SPEED
 #endif
 
 #ifndef HAVE_COUNTER_PORT
