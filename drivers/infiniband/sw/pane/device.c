@@ -257,12 +257,28 @@ static int pane_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
-/* ---- what type 2 windows are ----------------------------------------- */
+/* ---- files in sysfs -------------------------------------------------- */
 
 static struct pane_dev *device_of(struct device *device)
 {
 	return rdma_device_to_drv_device(device, struct pane_dev, ibdev);
 }
+
+/* The interface, as rdma_rxe names its own */
+static ssize_t parent_show(struct device *device,
+			   struct device_attribute *attr, char *buf)
+{
+	struct net_device *ndev = pane_netdev_get(device_of(device));
+	ssize_t len;
+
+	if (!ndev)
+		return -ENODEV;
+	len = sysfs_emit(buf, "%s\n", netdev_name(ndev));
+	dev_put(ndev);
+	return len;
+}
+
+static DEVICE_ATTR_RO(parent);
 
 static ssize_t mw_type2_show(struct device *device,
 			     struct device_attribute *attr, char *buf)
@@ -306,6 +322,7 @@ static DEVICE_ATTR_RW(mw_type2);
 
 static struct attribute *pane_attrs[] = {
 	&dev_attr_mw_type2.attr,
+	&dev_attr_parent.attr,
 	NULL
 };
 

@@ -672,10 +672,10 @@ void pane_odp_set_caps(struct ib_device_attr *attr)
 
 	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
 	caps->general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
-	caps->per_transport_caps.rc_odp_caps = PANE_ODP_RELIABLE;
-	caps->per_transport_caps.uc_odp_caps = PANE_ODP_TRANSPORT;
-	caps->per_transport_caps.ud_odp_caps = PANE_ODP_TRANSPORT;
-	caps->per_transport_caps.xrc_odp_caps = PANE_ODP_RELIABLE;
+	caps->per_transport_caps.rc_odp_caps = PANE_ODP_RC;
+	caps->per_transport_caps.uc_odp_caps = PANE_ODP_UC;
+	caps->per_transport_caps.ud_odp_caps = PANE_ODP_UD;
+	caps->per_transport_caps.xrc_odp_caps = PANE_ODP_RC;
 }
 
 /* A queue of its own: page faults may have to wait for memory to be freed */

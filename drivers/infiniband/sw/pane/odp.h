@@ -28,16 +28,16 @@ struct pane_qp;
 
 #ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
 
-/* What such a region may be used for, on every transport */
-#define PANE_ODP_TRANSPORT	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | \
-				 IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ | \
-				 IB_ODP_SUPPORT_ATOMIC | \
-				 IB_ODP_SUPPORT_SRQ_RECV)
+/* What such a region may be used for: all that a transport has */
+#define PANE_ODP_UD	(IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | \
+			 IB_ODP_SUPPORT_SRQ_RECV)
+#define PANE_ODP_UC	(PANE_ODP_UD | IB_ODP_SUPPORT_WRITE)
 
-/* And on those that acknowledge, where the core has these operations */
-#define PANE_ODP_RELIABLE	(PANE_ODP_TRANSPORT | (PANE_FLUSH_CAPS ? \
-				 IB_ODP_SUPPORT_FLUSH |			\
-				 IB_ODP_SUPPORT_ATOMIC_WRITE : 0))
+/* Some of it only where the core has these operations */
+#define PANE_ODP_RC	(PANE_ODP_UC | IB_ODP_SUPPORT_READ |		\
+			 IB_ODP_SUPPORT_ATOMIC | (PANE_FLUSH_CAPS ?	\
+				IB_ODP_SUPPORT_FLUSH |			\
+				IB_ODP_SUPPORT_ATOMIC_WRITE : 0))
 
 struct pane_odp *pane_odp_create(u64 start, u64 length);
 void pane_odp_destroy(struct pane_odp *odp);
