@@ -13,6 +13,7 @@
 #include "../kselftest.h"
 #include "pane_fabric.h"
 #include "pane_util.h"
+#include "pane_verbs.h"
 
 static struct ibv_device_attr attr_of(struct node *n)
 {
@@ -73,6 +74,87 @@ static void many_ahs(const void *arg)
 	duo_close(&d);
 }
 
+/* ---- groups ---------------------------------------------------------- */
+
+/* One of more than a device can have */
+static union ibv_gid group_gid(unsigned int i)
+{
+	union ibv_gid gid = {
+		.raw = { [10] = 0xff, 0xff, 239, 1, i >> 8, i },
+	};
+
+	return gid;
+}
+
+static struct qp_opts ud_opts(void)
+{
+	struct qp_opts opts = qp_opts_default();
+
+	opts.type = IBV_QPT_UD;
+	return opts;
+}
+
+static int join(struct end *e, unsigned int i)
+{
+	union ibv_gid gid = group_gid(i);
+
+	return ibv_attach_mcast(e->qp, &gid, 0);
+}
+
+static int leave(struct end *e, unsigned int i)
+{
+	union ibv_gid gid = group_gid(i);
+
+	return ibv_detach_mcast(e->qp, &gid, 0);
+}
+
+static void many_groups(const void *arg)
+{
+	struct qp_opts opts = ud_opts();
+	struct node n;
+	struct end e;
+	int num, i;
+
+	node_open_owner(&n);
+	num = attr_of(&n).max_mcast_grp;
+	end_open(&e, &n, &opts);
+	for (i = 0; i < num; i++)
+		CHECK_OK(join(&e, i));
+	CHECK_EQ(join(&e, num), ENOMEM);
+	CHECK_OK(leave(&e, 7));
+	CHECK_OK(join(&e, num));
+	CHECK_EQ(join(&e, 7), ENOMEM);
+	CHECK_EQ(leave(&e, 7), EINVAL);
+	for (i = 0; i <= num; i++)
+		CHECK_EQ(leave(&e, i), i == 7 ? EINVAL : 0);
+	end_close(&e);
+	node_close(&n);
+}
+
+static void many_members(const void *arg)
+{
+	struct qp_opts opts = ud_opts();
+	struct node n;
+	struct end *e;
+	int num, i;
+
+	node_open_owner(&n);
+	num = attr_of(&n).max_mcast_qp_attach;
+	e = calloc(num + 1, sizeof(*e));
+	for (i = 0; i <= num; i++) {
+		end_open(&e[i], &n, &opts);
+		CHECK_EQ(join(&e[i], 0), i < num ? 0 : ENOMEM);
+	}
+	CHECK_OK(leave(&e[7], 0));
+	CHECK_OK(join(&e[num], 0));
+	for (i = 0; i <= num; i++) {
+		CHECK_EQ(leave(&e[i], 0), i == 7 ? EINVAL : 0);
+		end_close(&e[i]);
+	}
+	free(e);
+	node_close(&n);
+}
+
 /* ---- how large ------------------------------------------------------- */
 
 static struct ibv_qp *qp_of(struct node *n, struct ibv_cq *cq,
@@ -121,6 +203,31 @@ static void large_qps(const void *arg)
 	}
 	CHECK_OK(ibv_destroy_cq(cq));
 	node_close(&n);
+}
+
+/* QPs that want more READs at once than a device can have do not become ready */
+static void outstanding_reads(const void *arg)
+{
+	struct qp_opts opts = qp_opts_default(), more;
+	struct ibv_device_attr attr;
+	struct end *e;
+	struct pair p;
+
+	pair_nodes_open(&p);
+	attr = attr_of(&p.node[0]);
+	CHECK_EQ(attr.max_qp_rd_atom, attr.max_qp_init_rd_atom);
+	opts.rd_atomic = attr.max_qp_rd_atom;
+	more = opts;
+	more.rd_atomic++;
+	e = &p.end[0];
+	end_open(e, &p.node[0], &opts);
+	end_init(e, &opts);
+	CHECK_EQ(end_try_rtr(e, &more, &p.node[1].gid, 17, 0), EINVAL);
+	end_rtr(e, &opts, &p.node[1].gid, 17, 0);
+	CHECK_EQ(end_try_rts(e, &more, 0), EINVAL);
+	end_rts(e, &opts, 0);
+	end_close(e);
+	pair_nodes_close(&p);
 }
 
 static void large_cqs(const void *arg)
@@ -288,6 +395,11 @@ static void list(void)
 {
 	pane_test(0, many_pds, NULL, "protection domains: max_pd, and one more");
 	pane_test(0, many_ahs, NULL, "address handles: max_ah, and one more");
+	pane_test(0, many_groups, NULL, "groups: max_mcast_grp, and one more");
+	pane_test(0, many_members, NULL,
+		  "QPs in a group: max_mcast_qp_attach, and one more");
+	pane_test(0, outstanding_reads, NULL,
+		  "READs at once: max_qp_rd_atom, and one more");
 	pane_test(0, large_qps, NULL, "QPs as large as can be");
 	pane_test(0, large_cqs, NULL, "CQs as large as can be");
 	pane_test(0, large_srqs, NULL, "SRQs as large as can be");

@@ -24,20 +24,6 @@ static struct ibv_mw **windows;
 
 /* ---- memory ---------------------------------------------------------- */
 
-static long mem_available_kb(void)
-{
-	FILE *f = fopen("/proc/meminfo", "r");
-	char line[128];
-	long kb = -1;
-
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %ld", &kb) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return kb;
-}
-
 #define TRACING		"/sys/kernel/tracing/"
 
 static bool trace_write(const char *name, const char *text)
@@ -203,7 +189,7 @@ static void test_million(const void *arg)
 	CHECK(num >= MANY, "%u", num);
 	if (pane_kernel_checks())
 		pane_skip("each window takes far more memory on such a kernel");
-	before = mem_available_kb();
+	before = pane_available_kib();
 	if (before < (long)num * (MAX_ALL / 1024))
 		pane_skip("only %ld MiB of memory", before / 1024);
 	windows = calloc(num, sizeof(*windows));
@@ -211,7 +197,7 @@ static void test_million(const void *arg)
 	srandom(d.o.qp->qp_num);
 
 	windows_open(&d, num);
-	used = before - mem_available_kb();
+	used = before - pane_available_kib();
 	ksft_print_msg("%u windows: %ld bytes each, with those of the RDMA core and the library\n",
 		       num, used * 1024 / num);
 	CHECK(used < (long)num * (MAX_ALL / 1024), "%ld KiB", used);

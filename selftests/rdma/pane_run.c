@@ -171,6 +171,21 @@ int pane_deadline_ms(void)
 	return pane_is_slow() ? 100000 : 10000;
 }
 
+/* Memory of the machine that can be had, or -1 */
+long pane_available_kib(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128];
+	long kib = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %ld", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib;
+}
+
 /* From here on a test has all of the time again that a test may take */
 void pane_more_time(void)
 {

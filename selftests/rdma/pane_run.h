@@ -72,6 +72,7 @@ unsigned int pane_rounds(unsigned int rounds);
 unsigned int pane_rounds_cheap(unsigned int rounds);
 int pane_deadline_ms(void);
 void pane_more_time(void);
+long pane_available_kib(void);
 
 /* Set by PANE_AT(): the line of the test that a helper works for */
 extern const char *pane_where_file;

@@ -216,8 +216,8 @@ void end_init(struct end *e, const struct qp_opts *opts)
 			       IBV_QP_ACCESS_FLAGS));
 }
 
-void end_rtr(struct end *e, const struct qp_opts *opts,
-	     const union ibv_gid *dgid, uint32_t dqpn, uint32_t rq_psn)
+int end_try_rtr(struct end *e, const struct qp_opts *opts,
+		const union ibv_gid *dgid, uint32_t dqpn, uint32_t rq_psn)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTR,
@@ -237,12 +237,18 @@ void end_rtr(struct end *e, const struct qp_opts *opts,
 		},
 	};
 
-	CHECK_OK(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_AV |
-			       IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-			       IBV_QP_RQ_PSN | qp_mask_rtr(e->qp)));
+	return ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_AV |
+			     IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+			     IBV_QP_RQ_PSN | qp_mask_rtr(e->qp));
 }
 
-void end_rts(struct end *e, const struct qp_opts *opts, uint32_t sq_psn)
+void end_rtr(struct end *e, const struct qp_opts *opts,
+	     const union ibv_gid *dgid, uint32_t dqpn, uint32_t rq_psn)
+{
+	CHECK_OK(end_try_rtr(e, opts, dgid, dqpn, rq_psn));
+}
+
+int end_try_rts(struct end *e, const struct qp_opts *opts, uint32_t sq_psn)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS,
@@ -253,8 +259,13 @@ void end_rts(struct end *e, const struct qp_opts *opts, uint32_t sq_psn)
 		.max_rd_atomic = opts->rd_atomic,
 	};
 
-	CHECK_OK(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
-			       qp_mask_rts(e->qp)));
+	return ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN |
+			     qp_mask_rts(e->qp));
+}
+
+void end_rts(struct end *e, const struct qp_opts *opts, uint32_t sq_psn)
+{
+	CHECK_OK(end_try_rts(e, opts, sq_psn));
 }
 
 /* Both are in RESET, then both in RTS */

@@ -100,6 +100,10 @@ void end_init(struct end *e, const struct qp_opts *opts);
 void end_rtr(struct end *e, const struct qp_opts *opts,
 	     const union ibv_gid *dgid, uint32_t dqpn, uint32_t rq_psn);
 void end_rts(struct end *e, const struct qp_opts *opts, uint32_t sq_psn);
+/* Likewise; 0 or an errno value */
+int end_try_rtr(struct end *e, const struct qp_opts *opts,
+		const union ibv_gid *dgid, uint32_t dqpn, uint32_t rq_psn);
+int end_try_rts(struct end *e, const struct qp_opts *opts, uint32_t sq_psn);
 void end_datagram(struct end *e, uint32_t qkey);
 enum ibv_qp_state end_state(struct end *e);
 void end_to(struct end *e, enum ibv_qp_state state);
