@@ -7,6 +7,7 @@
 #include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/rdma_counter.h>
 
 #include "counter.h"

@@ -4,6 +4,7 @@
 #define PANE_COUNTER_H
 
 #include <linux/types.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/rdma_counter.h>
 
 struct ib_qp;
