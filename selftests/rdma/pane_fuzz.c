@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Programs that mean harm, by all calls and rings that they have, beside one
- * that does not and must not notice. PANE_ALL=1 in the environment makes ten
- * million spoilt calls, PANE_SEED repeats a run as far as several processes can.
+ * that does not and must not notice. PANE_OPERATIONS in the environment is the
+ * number of spoilt calls, PANE_SEED repeats a run as far as several processes can.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +20,6 @@
 #include "pane_verbs.h"
 
 #define CALLS		100000
-#define CALLS_ALL	10000000
 #define CALLERS		2
 /* A process has made so many spoilt calls when another takes its place */
 #define CALLS_EACH	2000
@@ -95,13 +94,6 @@ static void stop(pid_t pid)
 	CHECK(waitpid(pid, NULL, 0) == pid, "%s", strerror(errno));
 }
 
-static uint64_t calls_wanted(void)
-{
-	const char *all = getenv("PANE_ALL");
-
-	return all && !strcmp(all, "1") ? CALLS_ALL : pane_rounds(CALLS);
-}
-
 static void beside(struct honest *h, uint64_t wanted)
 {
 	unsigned int number = 0, rounds = 0;
@@ -135,7 +127,7 @@ static void test_fuzz(const void *arg)
 	CHECK(fuzz_shared != MAP_FAILED, "%s", strerror(errno));
 	random_seed();
 	honest_open(&h);
-	beside(&h, calls_wanted());
+	beside(&h, pane_operations(CALLS));
 	honest_round(&h);
 	honest_close(&h);
 	/* and for who comes later */

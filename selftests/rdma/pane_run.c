@@ -165,6 +165,20 @@ unsigned int pane_rounds_cheap(unsigned int rounds)
 	return pane_kernel_checks() ? pane_rounds(rounds) : rounds;
 }
 
+/*
+ * How much to try at random: PANE_OPERATIONS in the environment says how often,
+ * PANE_ALL=1 that a slow machine does no less than others.
+ */
+uint64_t pane_operations(unsigned int usual)
+{
+	const char *wanted = getenv("PANE_OPERATIONS");
+	const char *all = getenv("PANE_ALL");
+
+	if (wanted)
+		return strtoull(wanted, NULL, 0);
+	return all && !strcmp(all, "1") ? usual : pane_rounds(usual);
+}
+
 /* For things that happen at once unless something is broken */
 int pane_deadline_ms(void)
 {

@@ -70,6 +70,7 @@ bool pane_kernel_checks(void);
 bool pane_is_slow(void);
 unsigned int pane_rounds(unsigned int rounds);
 unsigned int pane_rounds_cheap(unsigned int rounds);
+uint64_t pane_operations(unsigned int usual);
 int pane_deadline_ms(void);
 void pane_more_time(void);
 long pane_available_kib(void);

@@ -9,7 +9,7 @@
  * right key from the peer's own: such a one, to the honest connection, has a PSN
  * that is far away, or an ICRC that is wrong.
  *
- * PANE_ALL=1 in the environment sends ten million frames; PANE_SEED repeats a
+ * PANE_OPERATIONS in the environment is the number of frames; PANE_SEED repeats a
  * run.
  */
 #define _GNU_SOURCE
@@ -29,7 +29,6 @@
 #include "pane_honest.h"
 
 #define FRAMES		100000
-#define FRAMES_ALL	10000000
 /* Sent before anybody looks at what became of them */
 #define BURST		16
 /* Rounds of the honest process, at least */
@@ -546,13 +545,6 @@ static void burst(struct wire *w)
 	renew(w);
 }
 
-static uint64_t frames_wanted(void)
-{
-	const char *all = getenv("PANE_ALL");
-
-	return all && !strcmp(all, "1") ? FRAMES_ALL : pane_rounds(FRAMES);
-}
-
 /* No answer without a question, and no more than one */
 static void answers_bounded(struct wire *w, const struct counters *before)
 {
@@ -625,7 +617,7 @@ static void all_counted(struct wire *w)
 static void test_wire(const void *arg)
 {
 	static struct counters before;
-	uint64_t wanted = frames_wanted();
+	uint64_t wanted = pane_operations(FRAMES);
 	static struct wire w;
 
 	wire_open(&w);

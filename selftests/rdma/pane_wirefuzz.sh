@@ -4,8 +4,8 @@
 # Spoilt frames at random, beside honest traffic: pane_wirefuzz sends them from
 # the second namespace, over IPv4, IPv6 and RoCE v1.
 #
-#   PANE_ALL=1   ten million frames over each
-#   PANE_SEED=N  repeats a run
+#   PANE_OPERATIONS=N  frames over each
+#   PANE_SEED=N        repeats a run
 
 cd "$(dirname "$0")" || exit 1
 . ../kselftest/ktap_helpers.sh
