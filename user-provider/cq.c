@@ -151,8 +151,7 @@ struct ibv_cq *pane_create_cq(struct ibv_context *ibctx, int cqe,
 
 /*
  * The kernel moved the entries that were not taken out to the new ring, under
- * their indices. Entries that were taken out of the old ring meanwhile are
- * skipped by @cons, so polling is held up by the exchange of pointers only.
+ * their indices.
  */
 static void pane_switch_ring(struct pane_cq *cq, const struct pane_cqe *ring,
 			     const struct pane_resize_cq_resp *resp)
@@ -195,15 +194,41 @@ static int pane_resize_locked(struct pane_cq *cq, int cqe)
 	return 0;
 }
 
+static void pane_set_resizing(struct pane_cq *cq, bool resizing)
+{
+	pane_lock(&cq->lock);
+	cq->resizing = resizing;
+	pane_unlock(&cq->lock);
+}
+
 int pane_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct pane_cq *cq = to_pane_cq(ibcq);
 	int ret;
 
 	pthread_mutex_lock(&cq->resize);
+	pane_set_resizing(cq, true);
 	ret = pane_resize_locked(cq, cqe);
+	pane_set_resizing(cq, false);
 	pthread_mutex_unlock(&cq->resize);
 	return ret;
+}
+
+/*
+ * Who polls waits until both sides use the same ring. While the kernel fills the
+ * new one already and asks for no event, one who looks into the old ring, asks
+ * for an event, looks again and sleeps would miss the entries; and those of a QP
+ * that is reset meanwhile would not be void there.
+ */
+void pane_lock_to_poll(struct pane_cq *cq)
+{
+	pane_lock(&cq->lock);
+	while (cq->resizing) {
+		pane_unlock(&cq->lock);
+		pthread_mutex_lock(&cq->resize);
+		pthread_mutex_unlock(&cq->resize);
+		pane_lock(&cq->lock);
+	}
 }
 
 /*

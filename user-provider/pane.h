@@ -64,7 +64,7 @@ struct pane_ah {
 
 /**
  * struct pane_cq - completion queue
- * @lock: protects @ring, @mask, @cons, @cur and @ctl->cons; held from
+ * @lock: protects @ring, @mask, @cons, @cur, @resizing and @ctl->cons; held from
  *        start_poll to end_poll
  * @ring: mapped read-only
  * @ring_size: bytes of that mapping; changed under @resize only
@@ -73,6 +73,7 @@ struct pane_ah {
  * @cur: entry that the read_ functions of the extended CQ look at
  * @ctl: mapped page; @ctl->arm is set without the lock
  * @resize: one resize at a time
+ * @resizing: @ring may not be the kernel's any more: wait for @resize
  */
 struct pane_cq {
 	struct verbs_cq vcq;
@@ -84,6 +85,7 @@ struct pane_cq {
 	const struct pane_cqe *cur;
 	struct pane_cq_ctl *ctl;
 	pthread_mutex_t resize;
+	bool resizing;
 };
 
 /* A key that a window gets when the batch that binds it is accepted */
@@ -241,6 +243,7 @@ struct ibv_cq *pane_create_cq(struct ibv_context *ibctx, int cqe,
 struct ibv_cq_ex *pane_create_cq_ex(struct ibv_context *ibctx,
 				    struct ibv_cq_init_attr_ex *attr);
 int pane_resize_cq(struct ibv_cq *ibcq, int cqe);
+void pane_lock_to_poll(struct pane_cq *cq);
 int pane_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int pane_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 int pane_destroy_cq(struct ibv_cq *ibcq);

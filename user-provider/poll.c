@@ -76,7 +76,7 @@ int pane_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	uint32_t from;
 	int n;
 
-	pane_lock(&cq->lock);
+	pane_lock_to_poll(cq);
 	from = cq->cons;
 	for (n = 0; n < num_entries; n++) {
 		cqe = pane_peek_cqe(cq, &cq->cons);
@@ -122,7 +122,7 @@ static int pane_start_poll(struct ibv_cq_ex *cq_ex,
 	if (attr->comp_mask)
 		return EINVAL;
 
-	pane_lock(&cq->lock);
+	pane_lock_to_poll(cq);
 	index = cq->cons;
 	ret = pane_set_current(cq, &index);
 	if (ret) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What completion queues have beside completions: clocks, moderated events */
+/* What completion queues have beside completions: clocks, moderated events, size */
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../kselftest.h"
 #include "pane_util.h"
@@ -211,6 +213,53 @@ static void moderated_destroyed(const void *arg)
 	duo_close(&d);
 }
 
+/* ---- size ------------------------------------------------------------ */
+
+#define RESIZE_ROUNDS	2000
+
+/* A queue that changes its size all the time */
+struct restless {
+	struct ibv_cq *cq;
+	bool stop;
+	pthread_t thread;
+};
+
+static void *restless_run(void *arg)
+{
+	struct restless *r = arg;
+
+	for (unsigned int i = 0; !__atomic_load_n(&r->stop, __ATOMIC_ACQUIRE);
+	     i++) {
+		CHECK_OK(ibv_resize_cq(r->cq, 2 * EP_SEND_WR + i % 1000));
+		usleep(100);
+	}
+	return NULL;
+}
+
+/*
+ * Who has asked for an event, found nothing and sleeps is woken, whichever ring
+ * the entry is in
+ */
+static void resized_while_waited(const void *arg)
+{
+	struct restless r = {};
+	struct ibv_mw *mw;
+	struct duo d;
+
+	duo_open(&d);
+	mw = mw_open(d.own.pd, IBV_MW_TYPE_2);
+	r.cq = d.o.scq;
+	CHECK_OK(pthread_create(&r.thread, NULL, restless_run, &r));
+	for (unsigned int i = 0; i < pane_rounds(RESIZE_ROUNDS); i++) {
+		mw_bind(&d.o, mw, &d.mem, 0, DUO_LEN, RIGHTS_RW);
+		mw_unbind(&d.o, mw);
+	}
+	__atomic_store_n(&r.stop, true, __ATOMIC_RELEASE);
+	CHECK_OK(pthread_join(r.thread, NULL));
+	mw_close(mw);
+	duo_close(&d);
+}
+
 static void list(void)
 {
 	pane_test(0, clocks, NULL, "completions tell the time");
@@ -219,6 +268,8 @@ static void list(void)
 	pane_test(0, moderated_no_more, NULL, "moderation ends");
 	pane_test(0, moderated_destroyed, NULL,
 		  "a moderated queue is destroyed");
+	pane_test(0, resized_while_waited, NULL,
+		  "a queue is resized while another thread waits for entries");
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Completions: polling in both interfaces, arming, resizing */
 #include <errno.h>
+#include <pthread.h>
 
 #include "tests.h"
 
@@ -214,15 +215,25 @@ void test_arm(void)
 }
 
 static struct ibv_cq *polled_cq;
+static pthread_t poller;
+static struct ibv_wc polled[8];
+static int num_polled;
 
-/* What another thread does while the kernel has already filled the new ring */
-static void poll_old_ring(void)
+static void *poll_once(void *arg)
 {
-	struct ibv_wc wc[2];
+	(void)arg;
+	num_polled = pane_poll_cq(polled_cq, 8, polled);
+	return NULL;
+}
 
-	CHECK_EQ(pane_poll_cq(polled_cq, 2, wc), 2);
-	CHECK_EQ(wc[0].wr_id, 100);
-	CHECK_EQ(wc[1].wr_id, 101);
+/*
+ * The kernel has filled the new ring already, and puts more into it: another
+ * thread, which would go to sleep if it found nothing more, has to find all.
+ */
+static void while_resizing(void)
+{
+	complete(102, 0);
+	CHECK(!pthread_create(&poller, NULL, poll_once, NULL));
 }
 
 /* No completion is lost, and none comes twice. */
@@ -235,15 +246,17 @@ void test_resize(void)
 	polled_cq = ibv_cq_ex_to_cq(cq);
 	complete(100, 0);
 	complete(101, 0);
-	complete(102, 0);
-	kernel_cq.during_resize = poll_old_ring;
+	kernel_cq.during_resize = while_resizing;
 	CHECK(!pane_resize_cq(polled_cq, 16));
 	kernel_cq.during_resize = NULL;
+	CHECK(!pthread_join(poller, NULL));
+	CHECK_EQ(num_polled, 3);
+	for (i = 0; i < 3; i++)
+		CHECK_EQ(polled[i].wr_id, 100 + i);
 	CHECK_EQ(kernel_cq.count, 16);
 	complete(103, 0);
-	CHECK_EQ(pane_poll_cq(polled_cq, 8, wc), 2);
-	CHECK_EQ(wc[0].wr_id, 102);
-	CHECK_EQ(wc[1].wr_id, 103);
+	CHECK_EQ(pane_poll_cq(polled_cq, 8, wc), 1);
+	CHECK_EQ(wc[0].wr_id, 103);
 	/* all of the new ring is in use */
 	for (i = 0; i < 16; i++)
 		complete(200 + i, 0);
