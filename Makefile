@@ -18,7 +18,7 @@ SETUP_KDIR := $(if $(filter command environment,$(firstword $(origin KDIR))),$(K
 SUBJOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 .PHONY: all modules provider selftests unit lint style demo check check-all \
-	check-debug check-rdma-core coverage in-tree bench \
+	check-debug check-rdma-core coverage in-tree soak bench \
 	install shell clean help
 
 all: modules provider
@@ -30,6 +30,7 @@ help:
 	@echo 'make check         all tests, on the stock kernel'
 	@echo 'make check-all     the same, each of them at full length'
 	@echo 'make check-debug   the same on a kernel with KASAN and kmemleak'
+	@echo 'make soak          races for half an hour, and long runs, on that kernel'
 	@echo 'make coverage      the same, counting lines of the module they reach'
 	@echo 'make check-rdma-core  rdma-core 44, 56, 65, each on three kernels'
 	@echo 'make in-tree       the driver as a part of the newest kernel'
@@ -58,13 +59,14 @@ NEEDS_check-debug := modules provider selftests vm tests kernel
 NEEDS_coverage := provider selftests vm tests kernel
 NEEDS_check-rdma-core := modules provider selftests vm tests root
 NEEDS_in-tree := provider selftests vm tests kernel in-tree
+NEEDS_soak := $(NEEDS_check-debug)
 NEEDS_bench := modules provider selftests vm bench kernel
 NEEDS_shell := modules provider vm
 
 # Targets of their own, and not first lines of the recipes: make expands a whole
 # recipe, KVER included, before it runs the first line.
 SETUPS := $(addprefix setup-,modules provider selftests unit lint demo check \
-	    check-all check-debug check-rdma-core coverage in-tree bench \
+	    check-all check-debug check-rdma-core coverage in-tree soak bench \
 	    shell)
 .PHONY: $(SETUPS)
 $(SETUPS): setup-%:
@@ -109,6 +111,9 @@ check-rdma-core: setup-check-rdma-core modules provider selftests
 
 in-tree: setup-in-tree provider
 	@selftests/in-tree.sh $(VMFLAGS)
+
+soak: setup-soak modules provider selftests
+	@selftests/soak.sh $(VMFLAGS)
 
 bench: setup-bench modules provider selftests
 	@selftests/bench/bench.sh $(VMFLAGS)

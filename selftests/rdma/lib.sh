@@ -43,6 +43,18 @@ list_for_time()
 	sed -n "$some"
 }
 
+OUT=$(mktemp -d)
+# A pipe that nobody writes to
+NEVER=$OUT/never
+mkfifo "$NEVER"
+
+# nap SECONDS: without a program, whose start takes longer than that at times
+nap()
+{
+	read -rt "$1" <>"$NEVER"
+	return 0
+}
+
 # wait_until COMMAND...: poll until it succeeds; false when the time is over
 wait_until()
 {
@@ -50,7 +62,7 @@ wait_until()
 
 	until "$@"; do
 		[ "$SECONDS" -lt "$end" ] || return 1
-		sleep 0.05
+		nap 0.05
 	done
 }
 
@@ -209,24 +221,36 @@ in_b()
 	ip netns exec "$NS_B" "$@"
 }
 
+# ip_batch NAMESPACE: commands from stdin, whatever becomes of those before
+ip_batch()
+{
+	ip -n "$1" -force -batch -
+}
+
 add_address()
 {
-	ip -n "$1" addr add "$3" dev "$2"
-	ip -n "$1" addr add "$4" dev "$2" nodad
-	ip -n "$1" link set "$2" up
-	ip -n "$1" link set lo up
+	ip_batch "$1" <<-EOT
+	addr add $3 dev $2
+	addr add $4 dev $2 nodad
+	link set $2 up
+	link set lo up
+	EOT
 }
 
 # Of `ip link`, for both interfaces
 IF_OPTIONS=()
 
-# Namespaces, and a link between them
-wire_up()
+net_wire()
 {
-	ip netns add "$NS_A" && ip netns add "$NS_B" || return
 	ip -n "$NS_A" link add "$IF_A" "${IF_OPTIONS[@]}" mtu "$MTU" \
 		type veth peer name "$IF_B" "${IF_OPTIONS[@]}" mtu "$MTU" \
 		netns "$NS_B"
+}
+
+# Namespaces, and a link between them
+wire_up()
+{
+	ip netns add "$NS_A" && ip netns add "$NS_B" && net_wire
 }
 
 # With addresses
@@ -336,7 +360,6 @@ export -f port_is_here
 
 # ---- programs at both ends ---------------------------------------------
 
-OUT=$(mktemp -d)
 SERVER_PID=
 
 # Where servers are
@@ -383,7 +406,7 @@ wait_server()
 	until "listens_$1" "$2"; do
 		kill -0 "$SERVER_PID" 2>/dev/null && [ "$SECONDS" -lt "$end" ] ||
 			return 1
-		sleep 0.05
+		nap 0.05
 	done
 }
 
@@ -769,6 +792,16 @@ nothing_left()
 	wait_until refcount_is_zero || complain "left: module in use" || return
 	wait_until no_pane_links || complain "left: a device" || return
 	wait_until module_goes || complain "left: the module"
+}
+
+# All of ours that can be seen when the module is not loaded
+traces()
+{
+	ls -d /sys/module/rdma_pane /sys/kernel/debug/rdma_pane \
+		/sys/kernel/tracing/events/pane 2>/dev/null
+	grep -w 'pane[a-z_]*' /proc/slabinfo
+	pgrep -l -P 2 '^pane|R-pane'
+	ip netns exec "$NS_A" ss -Huan "sport = :4791"
 }
 
 # The trap: whatever happened before

@@ -9,13 +9,18 @@
  * The lender has buffers with a window each, of both types by turns. It binds
  * the window and sends the key; the other writes into the buffer, reads it back
  * and answers, and the window is bound anew. A type 2 window is invalidated by
- * the answer, one of type 1 by the next bind. Any error ends the program.
+ * the answer, one of type 1 by the next bind. What is written tells the key, and
+ * both compare it. Any error ends the program.
+ *
+ * PANE_PAUSE in the environment: microseconds that the lender waits before it
+ * lends a buffer again, for who has other things to do at the same time.
  */
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -92,6 +97,39 @@ static char *slot_data(struct end *e, unsigned int slot)
 {
 	return e->data + slot * SIZE;
 }
+
+/* ---- bytes ----------------------------------------------------------- */
+
+static uint64_t slot_word(uint32_t rkey, unsigned int i)
+{
+	return rkey * 0x9e3779b97f4a7c15ULL + i;
+}
+
+static void fill_slot(struct end *e, unsigned int slot, uint32_t rkey)
+{
+	uint64_t *to = (uint64_t *)slot_data(e, slot);
+
+	for (unsigned int i = 0; i < SIZE / sizeof(*to); i++)
+		to[i] = slot_word(rkey, i);
+}
+
+/* What it was last used for is in it, at both ends */
+static void check_slot(struct end *e, unsigned int slot)
+{
+	const uint64_t *from = (uint64_t *)slot_data(e, slot);
+	uint32_t rkey = be32toh(e->out[slot].rkey);
+
+	if (!rkey)
+		return;
+	for (unsigned int i = 0; i < SIZE / sizeof(*from); i++) {
+		if (from[i] == slot_word(rkey, i))
+			continue;
+		fprintf(stderr, "slot %u, key %#x: wrong bytes\n", slot, rkey);
+		exit(1);
+	}
+}
+
+/* ---- messages -------------------------------------------------------- */
 
 /* Messages were answered, so what was sent before them is complete */
 static void reap(struct end *e)
@@ -204,6 +242,9 @@ static void lend(struct end *e, unsigned int slot)
 
 static void lender(struct end *e)
 {
+	const char *text = getenv("PANE_PAUSE");
+	useconds_t pause = text ? strtoul(text, NULL, 0) : 0;
+
 	for (unsigned int slot = 0; slot < SLOTS; slot++) {
 		e->mw[slot] = ibv_alloc_mw(e->id->pd, slot & 1 ?
 					   IBV_MW_TYPE_2 : IBV_MW_TYPE_1);
@@ -212,10 +253,13 @@ static void lender(struct end *e)
 	}
 	for (;;) {
 		unsigned int i = receive(e);
-		unsigned int slot = be32toh(e->in[i].slot);
+		unsigned int slot = be32toh(e->in[i].slot) % SLOTS;
 
+		if (pause)
+			usleep(pause);
 		post_recv(e, i);
-		lend(e, slot % SLOTS);
+		check_slot(e, slot);
+		lend(e, slot);
 	}
 }
 
@@ -256,6 +300,8 @@ static void use(struct end *e, const struct msg *m)
 	write.next = &read;
 	if (slot & 1)
 		answer.invalidate_rkey = be32toh(m->rkey);
+	check_slot(e, slot);
+	fill_slot(e, slot, be32toh(m->rkey));
 	e->out[slot] = *m;
 	post(e, &write);
 }

@@ -295,16 +295,6 @@ module_stays()
 	after $? && nothing_in_use
 }
 
-# All of ours that can be seen when the module is not loaded
-traces()
-{
-	ls -d /sys/module/rdma_pane /sys/kernel/debug/rdma_pane \
-		/sys/kernel/tracing/events/pane 2>/dev/null
-	grep -w 'pane[a-z_]*' /proc/slabinfo
-	pgrep -l -P 2 '^pane|R-pane'
-	ip netns exec "$NS_A" ss -Huan "sport = :4791"
-}
-
 caches()
 {
 	awk '{ print $1 }' /proc/slabinfo | sort

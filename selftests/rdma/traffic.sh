@@ -76,16 +76,26 @@ run_client()
 	CLIENT_PID=$!
 }
 
+received_here()
+{
+	local value=0
+
+	read -r value 2>/dev/null \
+		<"/sys/class/infiniband/$1/$COUNTERS/rcvd_pkts"
+	echo "$value"
+}
+
+export COUNTERS
+export -f received_here
+
 # Packets that both devices received. A file is read faster than netlink is
 # asked by rdma, which counts on a machine that is busy.
 received()
 {
-	local device value sum=0
+	local device sum=0
 
 	for device in "$DEV_A" "$DEV_B"; do
-		read -r value 2>/dev/null \
-			<"/sys/class/infiniband/$device/$COUNTERS/rcvd_pkts" &&
-			sum=$((sum + value))
+		sum=$((sum + $(in_sight_call received_here "$device")))
 	done
 	echo "$sum"
 }
