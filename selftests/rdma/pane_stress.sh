@@ -12,8 +12,9 @@ cd "$(dirname "$0")" || exit 1
 . ./lib.sh
 . ./traffic.sh
 
-# A timeout, as a code: seven retries last for a minute
-PATIENT=$(scaled 18 20)
+# A timeout, as a code: seven retries last for half a minute. A link that flaps is
+# down for most of the time.
+PATIENT=20
 
 # ---- programs are killed -----------------------------------------------
 
