@@ -53,7 +53,8 @@ static void counter_use(struct ib_qp *ibqp, struct pane_stats __percpu *stats)
 	struct pane_qp *qp = to_pane_qp(ibqp);
 
 	spin_lock_bh(&qp->lock);
-	qp->stats = stats;
+	/* packets are counted before they enter, too */
+	WRITE_ONCE(qp->stats, stats);
 	spin_unlock_bh(&qp->lock);
 }
 

@@ -504,14 +504,13 @@ int pane_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	struct pane_cq *cq = to_pane_cq(ibcq);
 	u32 arm = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 		  PANE_CQ_ARM_SOLICITED : PANE_CQ_ARM_NEXT;
+	u32 *place = cq_arm(cq);
 	unsigned long irqflags;
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irqflags);
-	if (cq->ctl)
-		cq->ctl->arm |= arm;
-	else
-		cq->arm |= arm;
+	/* user space may write it any moment, and who does both loses one */
+	WRITE_ONCE(*place, READ_ONCE(*place) | arm);
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && pane_cq_unread(cq);
 	spin_unlock_irqrestore(&cq->lock, irqflags);
 	return missed;

@@ -118,7 +118,7 @@ static int pane_query_port(struct ib_device *ibdev, u32 port_num,
 
 	port_query_link(dev, attr);
 	attr->max_mtu = IB_MTU_4096;
-	attr->active_mtu = dev->mtu;
+	attr->active_mtu = READ_ONCE(dev->mtu);
 	attr->gid_tbl_len = PANE_GID_TBL_LEN;
 	attr->ip_gids = true;
 	attr->port_cap_flags = IB_PORT_CM_SUP;

@@ -160,7 +160,9 @@ static int keytab_take(struct pane_keytab *tab, u32 *slotno)
 	if (tab->rested - tab->head >= PANE_KEYTAB_POOL) {
 		*slotno = keytab_pick(tab, tab->rested - tab->head);
 	} else if (tab->used < tab->capacity) {
-		*slotno = tab->used++;
+		*slotno = tab->used;
+		/* who lists all slots looks at it without the lock */
+		WRITE_ONCE(tab->used, tab->used + 1);
 	} else if (tab->capacity < PANE_KEYTAB_MAX) {
 		return -EAGAIN;
 	} else if (tab->rested != tab->head) {

@@ -189,7 +189,7 @@ static struct pane_mcg *mcg_create(struct pane_dev *dev,
 		return NULL;
 	g->gid = *gid;
 	INIT_LIST_HEAD(&g->members);
-	dev->num_mcg++;
+	WRITE_ONCE(dev->num_mcg, dev->num_mcg + 1);
 	mcast_join_all(dev, g);
 	hlist_add_head_rcu(&g->node, mcast_bucket(dev, gid));
 	return g;
@@ -201,7 +201,7 @@ static void mcg_drop_if_empty(struct pane_dev *dev, struct pane_mcg *g)
 		return;
 	hlist_del_rcu(&g->node);
 	mcast_leave_all(dev, g);
-	dev->num_mcg--;
+	WRITE_ONCE(dev->num_mcg, dev->num_mcg - 1);
 	kfree_rcu(g, rcu);
 }
 

@@ -290,7 +290,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event,
 		netdev_state(dev, ndev);
 		break;
 	case NETDEV_CHANGEMTU:
-		dev->mtu = netdev_mtu(ndev);
+		WRITE_ONCE(dev->mtu, netdev_mtu(ndev));
 		break;
 	}
 	return NOTIFY_DONE;

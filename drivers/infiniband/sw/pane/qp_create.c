@@ -433,12 +433,12 @@ static bool qp_kill(struct pane_qp *qp)
 
 	pane_qp_enter(qp);
 	spin_lock(&qp->mw_lock);
-	busy = qp->dev->mw2 == 'A' && !list_empty(&qp->mws);
+	busy = READ_ONCE(qp->dev->mw2) == 'A' && !list_empty(&qp->mws);
 	spin_unlock(&qp->mw_lock);
 	if (!busy) {
 		if (qp_is_taken_away(qp) && qp->state != IB_QPS_RESET)
 			pane_qp_error(qp);
-		qp->state = PANE_QPS_DEAD;
+		WRITE_ONCE(qp->state, PANE_QPS_DEAD);
 		qp->more = false;
 		qp->resp.reading.active = false;
 		pane_qp_purge_tx(qp);

@@ -22,7 +22,8 @@
 static void qp_set_state(struct pane_qp *qp, u8 state)
 {
 	trace_pane_qp_state(qp, qp->state, state);
-	qp->state = state;
+	/* some look without the lock */
+	WRITE_ONCE(qp->state, state);
 }
 
 /**
@@ -55,7 +56,7 @@ static int attr_check_path(const struct pane_dev *dev,
 	if (mask & (IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE))
 		return -EINVAL;
 	if ((mask & IB_QP_PATH_MTU) &&
-	    (a->path_mtu < IB_MTU_256 || a->path_mtu > dev->mtu))
+	    (a->path_mtu < IB_MTU_256 || a->path_mtu > READ_ONCE(dev->mtu)))
 		return -EINVAL;
 	if ((mask & IB_QP_DEST_QPN) && a->dest_qp_num > PANE_BTH_QPN)
 		return -EINVAL;
@@ -92,7 +93,7 @@ static void attr_apply(struct pane_qp *qp, const struct ib_qp_attr *a, int mask)
 	if (mask & IB_QP_ACCESS_FLAGS)
 		q->qp_access_flags = a->qp_access_flags;
 	if (mask & IB_QP_QKEY)
-		q->qkey = a->qkey;
+		WRITE_ONCE(q->qkey, a->qkey);	/* see rx_qkey_ok() */
 	if (mask & IB_QP_PATH_MTU)
 		q->path_mtu = a->path_mtu;
 	if (mask & IB_QP_DEST_QPN)
@@ -132,7 +133,7 @@ static void attr_apply(struct pane_qp *qp, const struct ib_qp_attr *a, int mask)
 /* Datagrams have no path MTU of their own */
 static void attr_apply_mtu(struct pane_qp *qp)
 {
-	enum ib_mtu mtu = pane_qp_is_datagram(qp) ? qp->dev->mtu :
+	enum ib_mtu mtu = pane_qp_is_datagram(qp) ? READ_ONCE(qp->dev->mtu) :
 						    qp->attr.path_mtu;
 
 	if (mtu)

@@ -79,7 +79,7 @@ void pane_resp_datagram(struct pane_qp *qp, const struct pane_pkt *p)
 		return;
 	}
 	if (!pane_op_length_ok(p->op, p->len,
-			       ib_mtu_enum_to_int(qp->dev->mtu)) ||
+			       ib_mtu_enum_to_int(READ_ONCE(qp->dev->mtu))) ||
 	    UD_GRH_SIZE + p->len > r->rwqe->length) {
 		pane_qp_count(qp, rx_ud_length);
 		return;

@@ -353,7 +353,7 @@ static bool rx_admit(const struct pane_qp *qp, const struct pane_pkt *p)
 	enum pane_counter why = rx_check(qp, p);
 
 	if (why != PANE_CNT_rcvd_pkts) {
-		pane_stats_add_bh(qp->stats, why, 1);
+		pane_stats_add_bh(READ_ONCE(qp->stats), why, 1);
 		return false;
 	}
 	pane_qp_count(qp, rcvd_pkts);

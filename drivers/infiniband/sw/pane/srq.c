@@ -246,9 +246,11 @@ int pane_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct pane_srq *srq = to_pane_srq(ibsrq);
 
-	attr->max_wr = READ_ONCE(srq->rq.mask) + 1;
+	spin_lock_bh(&srq->lock);
+	attr->max_wr = srq->rq.mask + 1;
 	attr->max_sge = srq->rq.max_sge;
-	attr->srq_limit = READ_ONCE(srq->limit);
+	attr->srq_limit = srq->limit;
+	spin_unlock_bh(&srq->lock);
 	return 0;
 }
 

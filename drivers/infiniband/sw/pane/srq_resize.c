@@ -30,25 +30,28 @@ static void resize_copy(const struct pane_rq *from, struct pane_rq *to, u32 num)
 }
 
 /*
- * Put the queue into ring @to. A limit that the new size cannot reach would
- * never be left behind.
+ * Put the queue into another ring, which holds @count requests; srq->lock. A
+ * limit that the new size cannot reach would never be left behind.
  * Return: 0; -EINVAL if the requests that wait, or the limit, do not fit
  */
-static int resize_switch(struct pane_srq *srq, struct pane_rq *to,
+static int resize_switch(struct pane_srq *srq, void *ring, u32 count,
 			 struct pane_srq_ctl *ctl)
 {
 	u32 num = pane_rq_avail(&srq->rq);
+	struct pane_rq to = srq->rq;
 
-	if (num > to->mask + 1 || srq->limit > to->mask + 1)
+	if (num > count || srq->limit > count)
 		return -EINVAL;
-	resize_copy(&srq->rq, to, num);
+	to.ring = ring;
+	to.mask = count - 1;
+	resize_copy(&srq->rq, &to, num);
 	if (ctl) {
-		ctl->prod = to->taken + num;
-		ctl->cons = to->taken;
-		to->prod = &ctl->prod;
-		to->cons = &ctl->cons;
+		ctl->prod = to.taken + num;
+		ctl->cons = to.taken;
+		to.prod = &ctl->prod;
+		to.cons = &ctl->cons;
 	}
-	srq->rq = *to;
+	srq->rq = to;
 	return 0;
 }
 
@@ -67,26 +70,25 @@ static int resize_check(u32 max_wr)
  */
 int pane_srq_resize_kernel(struct pane_srq *srq, u32 max_wr)
 {
-	struct pane_rq to = srq->rq;
 	unsigned long flags;
-	void *old = srq->kring;
+	void *ring;
 	int err;
 
 	err = resize_check(max_wr);
 	if (err)
 		return err;
 	max_wr = roundup_pow_of_two(max_wr);
-	to.ring = kvcalloc(max_wr, to.stride, GFP_KERNEL);
-	if (!to.ring)
+	ring = kvcalloc(max_wr, srq->rq.stride, GFP_KERNEL);
+	if (!ring)
 		return -ENOMEM;
-	to.mask = max_wr - 1;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	err = resize_switch(srq, &to, NULL);
+	err = resize_switch(srq, ring, max_wr, NULL);
 	if (!err)
-		srq->kring = to.ring;
+		swap(srq->kring, ring);
 	spin_unlock_irqrestore(&srq->lock, flags);
-	kvfree(err ? to.ring : old);
+	/* the old ring, or on failure the new one */
+	kvfree(ring);
 	return err;
 }
 
@@ -95,7 +97,7 @@ static int srq_resize_user(struct pane_srq *srq, struct ib_ucontext *ibuc,
 			   u32 max_wr, struct pane_resize_srq_resp *resp)
 {
 	struct pane_umap *map, *old = srq->map;
-	struct pane_rq to = srq->rq;
+	u32 stride = srq->rq.stride;
 	int err;
 
 	err = resize_check(max_wr);
@@ -103,14 +105,13 @@ static int srq_resize_user(struct pane_srq *srq, struct ib_ucontext *ibuc,
 		return err;
 	max_wr = roundup_pow_of_two(max_wr);
 	map = pane_umap_create(ibuc, sizeof(struct pane_srq_ctl) +
-			       (size_t)max_wr * to.stride, false);
+			       (size_t)max_wr * stride, false);
 	if (IS_ERR(map))
 		return PTR_ERR(map);
-	to.ring = map->mem + sizeof(struct pane_srq_ctl);
-	to.mask = max_wr - 1;
 
 	spin_lock_bh(&srq->lock);
-	err = resize_switch(srq, &to, map->mem);
+	err = resize_switch(srq, map->mem + sizeof(struct pane_srq_ctl),
+			    max_wr, map->mem);
 	if (!err)
 		srq->map = map;
 	spin_unlock_bh(&srq->lock);
@@ -119,7 +120,7 @@ static int srq_resize_user(struct pane_srq *srq, struct ib_ucontext *ibuc,
 			.ring_offset = pane_umap_offset(map),
 			.ring_size = map->size,
 			.rq_offset = sizeof(struct pane_srq_ctl),
-			.rq_stride = to.stride,
+			.rq_stride = stride,
 			.rq_count = max_wr,
 		};
 	pane_umap_destroy(err ? map : old);

@@ -36,9 +36,12 @@ void pane_stats_sum(const struct pane_stats __percpu *stats,
 
 	for (i = 0; i < PANE_CNT_COUNT; i++)
 		sum->value[i] = 0;
-	for_each_possible_cpu(cpu)
+	for_each_possible_cpu(cpu) {
 		for (i = 0; i < PANE_CNT_COUNT; i++)
-			sum->value[i] += per_cpu_ptr(stats, cpu)->c[i];
+			/* they go on counting */
+			sum->value[i] +=
+				READ_ONCE(per_cpu_ptr(stats, cpu)->c[i]);
+	}
 }
 
 /* Called for port 0 as well, which has no counters */

@@ -118,7 +118,7 @@ static inline void pane_stats_add_bh(struct pane_stats __percpu *stats,
  * The QP is entered, or bottom halves are disabled otherwise.
  */
 #define pane_qp_count_add(qp, name, n) \
-	pane_stats_add_bh((qp)->stats, PANE_CNT_##name, n)
+	pane_stats_add_bh(READ_ONCE((qp)->stats), PANE_CNT_##name, n)
 #define pane_qp_count(qp, name) pane_qp_count_add(qp, name, 1)
 
 void pane_stats_port_changed(struct pane_dev *dev, bool up);
