@@ -18,8 +18,8 @@ SETUP_KDIR := $(if $(filter command environment,$(firstword $(origin KDIR))),$(K
 SUBJOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 
 .PHONY: all modules provider selftests unit lint style demo check check-all \
-	check-debug check-rdma-core coverage in-tree soak bench \
-	install shell clean help
+	check-debug check-kcsan check-rdma-core coverage in-tree soak \
+	bench install shell clean help
 
 all: modules provider
 
@@ -30,7 +30,8 @@ help:
 	@echo 'make check         all tests, on the stock kernel'
 	@echo 'make check-all     the same, each of them at full length'
 	@echo 'make check-debug   the same on a kernel with KASAN and kmemleak'
-	@echo 'make soak          races for half an hour, and long runs, on that kernel'
+	@echo 'make check-kcsan   those that race most, on a kernel with KCSAN'
+	@echo 'make soak          races for half an hour, and long runs, with KASAN'
 	@echo 'make coverage      the same, counting lines of the module they reach'
 	@echo 'make check-rdma-core  rdma-core 44, 56, 65, each on three kernels'
 	@echo 'make in-tree       the driver as a part of the newest kernel'
@@ -56,7 +57,8 @@ NEEDS_demo := modules provider selftests vm
 NEEDS_check := modules provider selftests unit lint vm tests
 NEEDS_check-all := $(NEEDS_check) stacks
 NEEDS_check-debug := modules provider selftests vm tests kernel
-NEEDS_coverage := provider selftests vm tests kernel
+NEEDS_check-kcsan := provider selftests vm tests kernel
+NEEDS_coverage := $(NEEDS_check-kcsan)
 NEEDS_check-rdma-core := modules provider selftests vm tests root
 NEEDS_in-tree := provider selftests vm tests kernel in-tree
 NEEDS_soak := $(NEEDS_check-debug)
@@ -66,8 +68,8 @@ NEEDS_shell := modules provider vm
 # Targets of their own, and not first lines of the recipes: make expands a whole
 # recipe, KVER included, before it runs the first line.
 SETUPS := $(addprefix setup-,modules provider selftests unit lint demo check \
-	    check-all check-debug check-rdma-core coverage in-tree soak bench \
-	    shell)
+	    check-all check-debug check-kcsan check-rdma-core coverage \
+	    in-tree soak bench shell)
 .PHONY: $(SETUPS)
 $(SETUPS): setup-%:
 	@KDIR='$(SETUP_KDIR)' $(SETUP)/setup.sh $(NEEDS_$*)
@@ -102,6 +104,9 @@ check-all: setup-check-all modules provider selftests
 
 check-debug: setup-check-debug modules provider selftests
 	@selftests/check.sh debug $(VMFLAGS)
+
+check-kcsan: setup-check-kcsan provider selftests
+	@selftests/check.sh kcsan $(VMFLAGS)
 
 coverage: setup-coverage provider selftests
 	@selftests/coverage.sh $(VMFLAGS)

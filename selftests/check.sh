@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# check.sh stock|all|debug|coverage [OPTION-OF-THE-RUNNER...]: run all tests and
-# end with one line "N passed, N failed, N skipped". `stock` runs on Debian's own
-# kernel and adds what needs no kernel; `all` does the same, with the whole of
+# check.sh stock|all|debug|kcsan|coverage [OPTION-OF-THE-RUNNER...]: run all tests
+# and end with one line "N passed, N failed, N skipped". `stock` runs on Debian's
+# own kernel and adds what needs no kernel; `all` does the same, with the whole of
 # those tests that `stock` runs a part of; `debug` runs on the kernel with
-# sanitizers; `coverage` on one that counts lines, see coverage.sh.
+# sanitizers; `kcsan` runs some on one that watches for data races; `coverage` on
+# one that counts lines, see coverage.sh.
 #
 # A test that takes the guest down fails; the tests after it get a new guest.
 #
@@ -23,6 +24,10 @@ WHOLE_TEST_SECONDS=3600
 WHOLE_SECONDS=18000
 # More deaths than this say nothing new.
 MAX_BOOTS=8
+
+# Where most happens at once
+RACING_TESTS=(pane_mw_race pane_mw_stress pane_mw_storm pane_mw_ring
+	      pane_mw_order pane_data.sh pane_cq pane_stress.sh pane_reload.sh)
 
 INSTALLED=$PANE_TOP/build/selftests
 OUT=$PANE_TOP/build/check
@@ -45,6 +50,8 @@ tests_to_run()
 {
 	if [ -n "${PANE_CHECK_TESTS:-}" ]; then
 		tr ' ' '\n' <<<"$PANE_CHECK_TESTS"
+	elif [ "$mode" = kcsan ]; then
+		"$INSTALLED/run_kselftest.sh" -l "${RACING_TESTS[@]/#/-trdma:}"
 	else
 		"$INSTALLED/run_kselftest.sh" -l -c rdma
 	fi
@@ -93,6 +100,20 @@ print_guest_result()
 	esac
 }
 
+# Where nothing was watched, nothing was found.
+print_watched()
+{
+	local counts=$OUT/guest-$1/kcsan name="KCSAN has watched in guest $1"
+
+	printf 'TAP version 13\n1..1\n'
+	if grep -qs '^enabled: 1' "$counts" &&
+	   grep -qs '^setup_watchpoints: [1-9]' "$counts"; then
+		echo "ok 1 $name"
+	else
+		echo "not ok 1 $name"
+	fi
+}
+
 # mend_stream FILE FINISHED TEST: a guest died in TEST, and those after it are
 # for the next guest: complete the stream so far.
 mend_stream()
@@ -138,6 +159,7 @@ run_in_guests()
 			left=("${left[@]:1}")
 		fi
 		print_guest_result "$boot" "$status" | tee -a "$tap"
+		[ "$mode" != kcsan ] || print_watched "$boot" | tee -a "$tap"
 	done
 }
 
@@ -145,11 +167,12 @@ wrapper=()
 case ${1:-} in
 stock | all) runner=(--backend qemu) ;;
 debug) runner=(--backend uml --kernel debug) ;;
+kcsan) runner=(--backend qemu --kernel kcsan) ;;
 coverage)
 	runner=(--backend uml --kernel coverage)
 	wrapper=("$PANE_TOP/selftests/vm/guest/gcov")
 	;;
-*) die "usage: check.sh stock|all|debug|coverage [OPTION...]" ;;
+*) die "usage: check.sh stock|all|debug|kcsan|coverage [OPTION...]" ;;
 esac
 mode=$1
 shift
@@ -165,7 +188,7 @@ mkdir -p "$OUT"
 deadline=$((SECONDS + ${PANE_CHECK_SECONDS:-3000}))
 export kselftest_override_timeout=${kselftest_override_timeout:-$SLOW_TEST_SECONDS}
 
-if [[ $mode != @(debug|coverage) ]] && [ -z "${PANE_CHECK_TESTS:-}" ]; then
+if [[ $mode != @(debug|kcsan|coverage) ]] && [ -z "${PANE_CHECK_TESTS:-}" ]; then
 	run_unit_tests
 	run_lint
 fi

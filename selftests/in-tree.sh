@@ -53,12 +53,11 @@ step()
 	return 1
 }
 
-# The fragments are also for older series, which had an option more.
 options_for()
 {
-	kconfig_options "$FRAGMENTS"/{base,net,rdma,uml,fast}.config \
-		"$PANE_TOP/selftests/rdma/config" "$FRAGMENTS/pane-$1.config" |
-		grep -v '^CONFIG_PROC_SYSCTL='
+	kconfig_newest_options \
+		"$FRAGMENTS"/{base,net,rdma,uml,fast}.config \
+		"$PANE_TOP/selftests/rdma/config" "$FRAGMENTS/pane-$1.config"
 }
 
 configure()

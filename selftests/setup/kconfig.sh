@@ -11,6 +11,13 @@ kconfig_options()
 		END { for (name in line) print line[name] }' "$@" | sort
 }
 
+# kconfig_newest_options FRAGMENT...: the fragments are also for older series, which
+# had an option more.
+kconfig_newest_options()
+{
+	kconfig_options "$@" | grep -v '^CONFIG_PROC_SYSCTL='
+}
+
 # kconfig_make BUILD-DIR OPTIONS-FILE MAKE-COMMAND...: nothing but these options
 # and what they select. Those with unmet dependencies vanish silently, so what is
 # left is compared with what was wanted.

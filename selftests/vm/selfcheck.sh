@@ -75,14 +75,25 @@ nothing_outlives_the_runner()
 	! pgrep -f "/build/vm/run\.$runner\." >/dev/null
 }
 
+# status_of_race STATUS FRAME: when KCSAN reports an access made there
+status_of_race()
+{
+	status_is "$1" -- sh -c 'for line; do echo "$line" >/dev/kmsg; done' sh \
+		"BUG: KCSAN: data-race in one / another" \
+		"write to 0x1 of 8 bytes by task 1 on cpu 0:" " $2" "======"
+}
+
 ktap_print_header
-ktap_set_plan 11
+ktap_set_plan 13
 ktap_test_result "success comes back" status_is 0 -- true
 ktap_test_result "failure comes back" status_is 3 -- sh -c 'exit 3'
 ktap_test_result "a hanging command is ended" \
 	status_is 124 --timeout 20 -- sleep 600
 ktap_test_result "a bad line in the log is found" \
 	status_is 126 -- sh -c 'echo "WARNING: CPU: 0 PID: 1" >/dev/kmsg'
+ktap_test_result "a data race of the driver is found" \
+	status_of_race 126 "one+0x1/0x2 [rdma_pane]"
+ktap_test_result "a data race elsewhere is not" status_of_race 0 "one+0x1/0x2"
 ktap_test_result "a missing command is an error" status_is 127 -- /nonexistent
 ktap_test_result "5 MB of output arrive" five_megabytes_arrive
 ktap_test_result "outputs that are opened again arrive" reopened_outputs_arrive

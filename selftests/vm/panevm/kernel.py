@@ -8,6 +8,9 @@ import subprocess
 
 from . import paths
 
+# kernels of this project that qemu boots
+QEMU_VARIANTS = ("kcsan",)
+
 
 class KernelError(Exception):
     """Something that the guest needs is not there."""
@@ -117,14 +120,24 @@ def debian_kernel(version):
     return DebianKernel(version, image, modules)
 
 
-def uml_kernel(variant):
-    """User-mode Linux of this project, built into the cache when missing."""
-    root = script_output(paths.setup_script("uml-kernel.sh"), variant)
+def own_kernel(make, script, variant, image):
+    """A kernel of this project, built into the cache when missing."""
+    root = script_output(paths.setup_script(script), variant)
     with open(os.path.join(root, "release"), encoding="ascii") as file:
         version = file.read().strip()
-    return UmlKernel(version, os.path.join(root, "linux"),
-                     os.path.join(root, "lib", "modules", version),
-                     os.path.join(root, "build"))
+    return make(version, os.path.join(root, image),
+                os.path.join(root, "lib", "modules", version),
+                os.path.join(root, "build"))
+
+
+def uml_kernel(variant):
+    """User-mode Linux"""
+    return own_kernel(UmlKernel, "uml-kernel.sh", variant, "linux")
+
+
+def qemu_kernel(variant):
+    """A kernel for the machine that qemu emulates"""
+    return own_kernel(Kernel, "qemu-kernel.sh", variant, "vmlinux")
 
 
 def given_image(image, modules):

@@ -4,9 +4,11 @@
 import os
 import re
 
-from . import paths
+from . import kcsan, paths
 
 STAMP = re.compile(r"^(<\d+>)?\[ *\d+\.\d+\](\[[ TC]*\d+\])? ?")
+# no report of several lines is longer
+REPORT_LINES = 200
 MARKER = re.compile(r"^kselftest: (?:Running tests in|running) (.*)$")
 
 
@@ -23,29 +25,34 @@ def patterns(name):
 
 
 class Scanner:
-    """Deny list minus allow list."""
+    """Deny list minus allow list, and of KCSAN's reports the driver's."""
 
     def __init__(self):
         self.deny = patterns("deny.list")
         self.allow = patterns("allow.list")
 
+    def is_bad(self, lines):
+        """Is the first of these lines bad?"""
+        if not self.deny.search(lines[0]) or self.allow.search(lines[0]):
+            return False
+        return not kcsan.is_title(lines[0]) or kcsan.is_ours(lines)
+
     def bad_lines(self, text):
-        """(what ran, line) for each bad line, without its time stamp."""
+        """(number, what ran, line) for each bad line, without its time
+        stamp."""
         running = None
-        for raw in text.splitlines():
-            line = STAMP.sub("", raw.rstrip())
+        lines = [STAMP.sub("", raw.rstrip()) for raw in text.splitlines()]
+        for number, line in enumerate(lines):
             marker = MARKER.match(line)
             if marker:
                 running = marker.group(1)
-            elif self.deny.search(line) and not self.allow.search(line):
-                yield running, line
+            elif self.is_bad(lines[number:number + REPORT_LINES]):
+                yield number, running, line
 
     def excerpt(self, text, count):
         """The first bad line and what follows it."""
-        lines = text.splitlines()
-        for number, line in enumerate(lines):
-            if next(self.bad_lines(line), None):
-                return lines[number:number + count]
+        for number, _, _ in self.bad_lines(text):
+            return text.splitlines()[number:number + count]
         return []
 
     def scan(self, *texts):
@@ -53,7 +60,7 @@ class Scanner:
         line may be in both the log and the console."""
         found = {}
         for text in texts:
-            for running, line in self.bad_lines(text):
+            for _, running, line in self.bad_lines(text):
                 if found.get(line) is None:
                     found[line] = running
         return [(running, line) for line, running in found.items()]
