@@ -22,8 +22,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
+
+#include "pane_cm.h"
 
 #define PORT		"7473"
 #define SLOTS		8
@@ -157,22 +158,11 @@ static unsigned int receive(struct end *e)
 
 static void open_end(struct end *e, const char *address, int passive)
 {
-	struct rdma_addrinfo hints = {
-		.ai_flags = passive ? RAI_PASSIVE : 0,
-		.ai_port_space = RDMA_PS_TCP,
-	};
-	struct ibv_qp_init_attr attr = {
-		.cap = {
-			.max_send_wr = QUEUE, .max_recv_wr = SLOTS,
-			.max_send_sge = 1, .max_recv_sge = 1,
-		},
-		.qp_type = IBV_QPT_RC,
-	};
-	struct rdma_addrinfo *info;
 	struct rdma_cm_id *listener;
 
-	check(rdma_getaddrinfo(address, PORT, &hints, &info), "address");
-	check(rdma_create_ep(&e->id, info, NULL, &attr), "endpoint");
+	e->id = cm_endpoint(address, PORT, passive ? RAI_PASSIVE : 0, QUEUE,
+			    SLOTS);
+	check(!e->id, "endpoint");
 	if (passive) {
 		listener = e->id;
 		check(rdma_listen(listener, 1), "listen");

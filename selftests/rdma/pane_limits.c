@@ -51,15 +51,13 @@ static void many_pds(const void *arg)
 
 static void many_ahs(const void *arg)
 {
-	struct ibv_ah_attr ah_attr = { .is_global = 1, .port_num = 1 };
+	struct ibv_ah_attr ah_attr;
 	struct ibv_ah **ah;
 	struct duo d;
 	int num, i;
 
 	duo_open(&d);
-	ah_attr.grh.dgid = d.peer.gid;
-	ah_attr.grh.sgid_index = d.own.gid_index;
-	ah_attr.grh.hop_limit = 64;
+	ah_attr = ah_attr_to(&d.own, &d.peer.gid);
 	num = attr_of(&d.own).max_ah;
 	ah = calloc(num, sizeof(*ah));
 	for (i = 0; i < num; i++) {

@@ -173,11 +173,8 @@ static unsigned int count(const struct kind *kind, const struct node *n)
 	struct resources r;
 	int fd = nldev_open();
 	unsigned int i;
-	int index;
 
-	index = nldev_find(fd, ibv_get_device_name(n->ctx->device));
-	CHECK(index >= 0, "no such device");
-	resources_read(fd, index, &r);
+	resources_read(fd, ibv_get_device_index(n->ctx->device), &r);
 	close(fd);
 	for (i = 0; i < r.num && strcmp(r.name[i], kind->name); i++)
 		;

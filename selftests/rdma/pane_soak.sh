@@ -290,7 +290,7 @@ race_verbs()
 
 	both_there || return
 	[ "$RDMA_NETNS" = shared ] || device_b=$DEV_A
-	PANE_DEVICES="$DEV_A $device_b" PANE_SOAK_ROUNDS=1000000 \
+	PANE_DEVICES="$DEV_A $device_b" PANE_OPERATIONS=1000000 \
 		PANE_SEED=$RANDOM ip netns exec "$NS_A" ./pane_soak_verbs \
 		>"$OUT/verbs" 2>&1 &
 	echo "$!" >"$OUT/pids.verbs"
@@ -465,7 +465,7 @@ turns()
 	if [ "$RDMA_NETNS" = exclusive ]; then
 		place=(ip netns exec "$NS_A") only=(loopback) device_b=$DEV_A
 	fi
-	PANE_DEVICES="$DEV_A $device_b" PANE_SOAK_ROUNDS=$1 PANE_SEED=$RANDOM \
+	PANE_DEVICES="$DEV_A $device_b" PANE_OPERATIONS=$1 PANE_SEED=$RANDOM \
 		"${place[@]}" ./pane_soak_verbs "${only[@]}" >"$OUT/turns" 2>&1 &&
 		return
 	show turns

@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
+
+#include "pane_cm.h"
 
 #define PORT	"7474"
 #define WORDS	512
@@ -106,23 +107,9 @@ static void end(struct conn *c)
 
 static struct rdma_cm_id *make(const char *address, int flags)
 {
-	struct rdma_addrinfo hints = {
-		.ai_flags = flags,
-		.ai_port_space = RDMA_PS_TCP,
-	};
-	struct ibv_qp_init_attr attr = {
-		.cap = {
-			.max_send_wr = 1, .max_recv_wr = 1,
-			.max_send_sge = 1, .max_recv_sge = 1,
-		},
-		.qp_type = IBV_QPT_RC,
-	};
-	struct rdma_addrinfo *info;
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id = cm_endpoint(address, PORT, flags, 1, 1);
 
-	check(rdma_getaddrinfo(address, PORT, &hints, &info), "address");
-	check(rdma_create_ep(&id, info, NULL, &attr), "endpoint");
-	rdma_freeaddrinfo(info);
+	check(!id, "endpoint");
 	return id;
 }
 

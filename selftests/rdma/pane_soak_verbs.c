@@ -5,7 +5,7 @@
  * their way. Every byte is compared; one that is wrong is told as "wrong bytes",
  * since a program whose device is taken away may fail in any other way.
  *
- * PANE_SOAK_ROUNDS in the environment says how many turns each thread takes,
+ * PANE_OPERATIONS in the environment says how many turns each thread takes,
  * PANE_SEED repeats a run as far as threads can, and PANE_PAUSE is what a thread
  * waits after each turn, in microseconds.
  */
@@ -37,7 +37,6 @@ enum turn {
 
 /**
  * struct lane - a thread with a connection and memory of its own
- * @d: devices, shared
  * @o: owner's end
  * @p: peer's end
  * @mem: owner's memory, bindable
@@ -54,7 +53,6 @@ enum turn {
  * @thread: it
  */
 struct lane {
-	struct duo *d;
 	struct endpoint o, p;
 	struct region mem;
 	struct region buf;
@@ -260,7 +258,6 @@ static void *lane_run(void *arg)
 
 static void lane_open(struct lane *l, struct duo *d)
 {
-	l->d = d;
 	l->seed = random_u32();
 	duo_link(d, &l->o, &l->p);
 	region_open(&l->mem, d->own.pd, LEN, 0, MR_BINDABLE);
@@ -311,13 +308,6 @@ static void resize_along(struct lane *lanes, unsigned int rounds)
 	}
 }
 
-static unsigned int number_of(const char *name, unsigned int otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoul(text, NULL, 0) : otherwise;
-}
-
 static void report(const struct lane *lanes, unsigned int rounds)
 {
 	unsigned int turns[NUM_TURNS] = {};
@@ -333,7 +323,8 @@ static void report(const struct lane *lanes, unsigned int rounds)
 static void test_all(const void *arg)
 {
 	static struct lane lanes[NUM_LANES];
-	unsigned int rounds = number_of("PANE_SOAK_ROUNDS", pane_rounds(ROUNDS));
+	unsigned int rounds = pane_operations(ROUNDS);
+	const char *pause = getenv("PANE_PAUSE");
 	struct duo d = {};
 
 	/* who ends the program means this */
@@ -345,7 +336,7 @@ static void test_all(const void *arg)
 		lane_open(&lanes[i], &d);
 	for (unsigned int i = 0; i < NUM_LANES; i++) {
 		lanes[i].rounds = rounds;
-		lanes[i].pause = number_of("PANE_PAUSE", 0);
+		lanes[i].pause = pause ? strtoul(pause, NULL, 0) : 0;
 		CHECK_OK(pthread_create(&lanes[i].thread, NULL, lane_run,
 					&lanes[i]));
 	}

@@ -226,15 +226,7 @@ int end_try_rtr(struct end *e, const struct qp_opts *opts,
 		.rq_psn = rq_psn & 0xffffff,
 		.max_dest_rd_atomic = opts->rd_atomic,
 		.min_rnr_timer = opts->min_rnr_timer,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = 1,
-			.grh = {
-				.dgid = *dgid,
-				.sgid_index = e->node->gid_index,
-				.hop_limit = 64,
-			},
-		},
+		.ah_attr = ah_attr_to(e->node, dgid),
 	};
 
 	return ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_AV |

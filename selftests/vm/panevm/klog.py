@@ -31,11 +31,13 @@ class Scanner:
         self.deny = patterns("deny.list")
         self.allow = patterns("allow.list")
 
-    def is_bad(self, lines):
-        """Is the first of these lines bad?"""
-        if not self.deny.search(lines[0]) or self.allow.search(lines[0]):
+    def is_bad(self, lines, number):
+        """Is this one of the lines bad?"""
+        line = lines[number]
+        if not self.deny.search(line) or self.allow.search(line):
             return False
-        return not kcsan.is_title(lines[0]) or kcsan.is_ours(lines)
+        return not kcsan.is_title(line) or \
+            kcsan.is_ours(lines[number:number + REPORT_LINES])
 
     def bad_lines(self, text):
         """(number, what ran, line) for each bad line, without its time
@@ -46,7 +48,7 @@ class Scanner:
             marker = MARKER.match(line)
             if marker:
                 running = marker.group(1)
-            elif self.is_bad(lines[number:number + REPORT_LINES]):
+            elif self.is_bad(lines, number):
                 yield number, running, line
 
     def excerpt(self, text, count):
