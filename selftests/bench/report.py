@@ -252,9 +252,10 @@ TAIL = """
 ## Memory of windows
 
 A window is an object of 96 bytes, and its binding one of 72. Of 1,048,576 windows
-each takes 307 bytes all told, with what the RDMA core, uverbs and the library keep
-for it. `pane_mw_many` prints these figures, and asserts that object and binding
-together stay below 256 bytes.
+each took 307 and 314 bytes all told in two runs of `make check`, with what the RDMA
+core, uverbs and the library keep for it: by the memory that the machine had left,
+which varies. `pane_mw_many` prints these figures, and asserts that object and
+binding together are not over 256 bytes.
 """
 
 PLOT = """set terminal svg noenhanced size 860,640 font "sans,12"
