@@ -40,15 +40,21 @@ static void talk_close(struct talk *t)
 	pair_close(&t->p);
 }
 
-static void talk_send(struct talk *t, enum ibv_wr_opcode opcode, uint64_t id,
-		      unsigned int flags)
+static void talk_send_len(struct talk *t, enum ibv_wr_opcode opcode,
+			  uint64_t id, unsigned int flags, uint32_t len)
 {
-	struct ibv_sge sge = sge_of(&t->mem[0], 0, LEN);
+	struct ibv_sge sge = sge_of(&t->mem[0], 0, len);
 	struct ibv_send_wr wr = wr_to(opcode, &sge, &t->mem[1], 0);
 
 	wr.wr_id = id;
 	wr.send_flags = flags;
 	CHECK_OK(end_post(&t->p.end[0], &wr));
+}
+
+static void talk_send(struct talk *t, enum ibv_wr_opcode opcode, uint64_t id,
+		      unsigned int flags)
+{
+	talk_send_len(t, opcode, id, flags, LEN);
 }
 
 static void talk_recv(struct talk *t, uint64_t id, uint32_t len)
@@ -628,6 +634,32 @@ static void error_wakes(const void *arg)
 	talk_close(&t);
 }
 
+/*
+ * Without answers, what was posted is sent all the same when the QP goes.
+ * Messages of one packet arrive even if another processor's overtake them.
+ */
+static void sender_goes(const void *arg)
+{
+	const unsigned int num = 16;
+	struct qp_opts qo = qp_opts_default();
+
+	qo.type = IBV_QPT_UC;
+	for (unsigned int i = 0; i < (pane_is_slow() ? 10 : 50); i++) {
+		struct talk t;
+
+		talk_open(&t, &qo);
+		for (unsigned int j = 0; j < num; j++)
+			talk_recv(&t, j, LEN);
+		for (unsigned int j = 0; j < num; j++)
+			talk_send_len(&t, IBV_WR_SEND, j, 0, 100);
+		CHECK_OK(ibv_destroy_qp(t.p.end[0].qp));
+		t.p.end[0].qp = NULL;
+		for (unsigned int j = 0; j < num; j++)
+			talk_arrived(&t, j, IBV_WC_SUCCESS);
+		talk_close(&t);
+	}
+}
+
 /* ---- the list -------------------------------------------------------- */
 
 void list_endings(void)
@@ -650,6 +682,7 @@ void list_endings(void)
 	pane_test(0, local_right, NULL, "no local right");
 	pane_test(0, recv_too_short, NULL, "receive request too short");
 	pane_test(0, recv_key, NULL, "receive request with a wrong key");
+	pane_test(0, sender_goes, NULL, "posted to UC, then the QP is destroyed");
 	pane_test(0, cq_of_the_gone, NULL, "a CQ with completions of the gone");
 	pane_test(V_PATHS, cq_overrun, NULL, "a CQ overrun");
 	pane_test(V_PATHS, solicited, NULL, "solicited events");

@@ -297,6 +297,69 @@ static void foreign_handle(const void *arg)
 	mail_close(&m);
 }
 
+/* ---- what is posted is sent ------------------------------------------ */
+
+#define BURST	16	/* datagrams, posted one by one, nobody looking */
+
+static void burst_expect(struct mail *m)
+{
+	for (unsigned int i = 0; i < BURST; i++)
+		mail_recv(m, i, GRH + 1);
+}
+
+static void burst_send(struct mail *m)
+{
+	struct ibv_sge sge = sge_of(&m->mem[0], 0, 1);
+	struct ibv_send_wr wr = mail_wr(m, &sge, QKEY), *bad;
+
+	for (unsigned int i = 0; i < BURST; i++)
+		CHECK_OK(ibv_post_send(m->p.end[0].qp, &wr, &bad));
+}
+
+static void burst_arrives(struct mail *m)
+{
+	for (unsigned int i = 0; i < BURST; i++)
+		CHECK_WC(m->p.end[1].rcq, i, IBV_WC_SUCCESS, NULL);
+}
+
+/*
+ * Programs ask for no completion of their last datagrams, and take away what
+ * they were sent with at once: mckey is one.
+ */
+static void handle_goes(const void *arg)
+{
+	struct mail m;
+
+	mail_open(&m);
+	for (unsigned int i = 0; i < 100; i++) {
+		burst_expect(&m);
+		burst_send(&m);
+		CHECK_OK(ibv_destroy_ah(m.ah[0]));
+		burst_arrives(&m);
+		m.ah[0] = node_make_ah(&m.p.node[0], &m.p.node[1].gid, TCLASS);
+		/* the requests are given back with the next completion */
+		mail_recv(&m, BURST, GRH + 1);
+		CHECK_EQ(mail_send(&m, 1, QKEY), IBV_WC_SUCCESS);
+		CHECK_WC(m.p.end[1].rcq, BURST, IBV_WC_SUCCESS, NULL);
+	}
+	mail_close(&m);
+}
+
+static void sender_goes(const void *arg)
+{
+	for (unsigned int i = 0; i < (pane_is_slow() ? 10 : 50); i++) {
+		struct mail m;
+
+		mail_open(&m);
+		burst_expect(&m);
+		burst_send(&m);
+		CHECK_OK(ibv_destroy_qp(m.p.end[0].qp));
+		m.p.end[0].qp = NULL;
+		burst_arrives(&m);
+		mail_close(&m);
+	}
+}
+
 /* What any two devices can do */
 void list_datagrams_plain(void)
 {
@@ -314,4 +377,6 @@ void list_datagrams(void)
 	pane_test(0, dropped, NULL, "datagrams that are dropped");
 	pane_test(0, controlled_qkey, NULL, "the Q_Key of the QP");
 	pane_test(0, foreign_handle, NULL, "an address handle of another domain");
+	pane_test(0, handle_goes, NULL, "posted, then the handle is destroyed");
+	pane_test(0, sender_goes, NULL, "posted, then the QP is destroyed");
 }

@@ -196,7 +196,9 @@ void end_open(struct end *e, struct node *n, const struct qp_opts *opts)
 
 void end_close(struct end *e)
 {
-	CHECK_OK(ibv_destroy_qp(e->qp));
+	/* a test may have done so, and left NULL */
+	if (e->qp)
+		CHECK_OK(ibv_destroy_qp(e->qp));
 	if (e->srq)
 		CHECK_OK(ibv_destroy_srq(e->srq));
 	end_drop_cq(e->scq);

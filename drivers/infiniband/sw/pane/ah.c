@@ -5,6 +5,7 @@
 #include "ah.h"
 #include "pane.h"
 #include "qp.h"
+#include "ring.h"
 
 /**
  * pane_ah_find - the address vector of a handle
@@ -108,8 +109,30 @@ int pane_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	return 0;
 }
 
+/* Nobody goes on with the handle who has posted a datagram to it */
+static void ah_finish_sends(struct pane_pd *pd)
+{
+	struct pane_qp *qp;
+
+	mutex_lock(&pd->ud_lock);
+	list_for_each_entry(qp, &pd->ud_qps, ud_node)
+		pane_ring_finish(qp);
+	mutex_unlock(&pd->ud_lock);
+}
+
+/**
+ * pane_destroy_ah - ibv_destroy_ah(), rdma_destroy_ah()
+ * @ibah: the core's half
+ * @flags: whether this may sleep
+ *
+ * What users have posted to the handle before is sent.
+ *
+ * Return: 0
+ */
 int pane_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
+	if (flags & RDMA_DESTROY_AH_SLEEPABLE)
+		ah_finish_sends(to_pane_pd(ibah->pd));
 	ah_unnumber(to_pane_dev(ibah->device), to_pane_ah(ibah));
 	return 0;
 }

@@ -243,15 +243,21 @@ static int pane_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 static int pane_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	struct pane_dev *dev = to_pane_dev(ibpd->device);
+	struct pane_pd *pd = to_pane_pd(ibpd);
 	int err = ib_no_udata_io(udata);
 
 	if (!err && udata && !pane_quota_take(&dev->num_pd, PANE_MAX_PD))
 		err = -ENOMEM;
-	return err;
+	if (err)
+		return err;
+	INIT_LIST_HEAD(&pd->ud_qps);
+	mutex_init(&pd->ud_lock);
+	return 0;
 }
 
 static int pane_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
+	mutex_destroy(&to_pane_pd(ibpd)->ud_lock);
 	if (udata)
 		atomic_dec(&to_pane_dev(ibpd->device)->num_pd);
 	return 0;

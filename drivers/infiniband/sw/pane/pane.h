@@ -5,6 +5,7 @@
  *
  * Locks, outermost first
  *	qp->mutex		modify, query and destroy of one QP
+ *	pd->ud_lock		the list of a domain's datagram QPs
  *	dev->mcast_lock		multicast groups; takes RTNL
  *	qp->lock		a QP's state, queues and packets (BH)
  *	keytab->locks[]		state of windows (BH)
@@ -13,7 +14,7 @@
  *	keytab->lock		handing out numbers (BH)
  *
  * No packet is sent, no completion handler and no event handler is called
- * under any of them.
+ * under any of them, but that users' datagrams are under pd->ud_lock.
  */
 #ifndef PANE_H
 #define PANE_H
@@ -130,8 +131,16 @@ struct pane_ucontext {
 	struct xarray mws;
 };
 
+/**
+ * struct pane_pd - a protection domain
+ * @ibpd: the core's half
+ * @ud_qps: datagram QPs of users in it
+ * @ud_lock: of @ud_qps; a QP does not go while it is held
+ */
 struct pane_pd {
 	struct ib_pd ibpd;
+	struct list_head ud_qps;
+	struct mutex ud_lock;
 };
 
 struct pane_xrcd {

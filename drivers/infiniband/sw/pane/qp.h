@@ -391,6 +391,7 @@ struct pane_txq {
  * @krq_cons: where the kernel user's taken count goes
  * @mw_lock: guards @mws
  * @mws: type 2 windows bound here
+ * @ud_node: in &pane_pd.ud_qps, or empty
  * @rcu: frees it
  */
 struct pane_qp {
@@ -443,6 +444,7 @@ struct pane_qp {
 
 	spinlock_t mw_lock;
 	struct list_head mws;
+	struct list_head ud_node;
 	struct rcu_head rcu;
 };
 

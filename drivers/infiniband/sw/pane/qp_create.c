@@ -250,6 +250,7 @@ static void qp_init(struct pane_qp *qp, struct ib_qp *ibqp,
 	spin_lock_init(&qp->lock);
 	spin_lock_init(&qp->mw_lock);
 	INIT_LIST_HEAD(&qp->mws);
+	INIT_LIST_HEAD(&qp->ud_node);
 	INIT_WORK(&qp->work, pane_qp_work);
 	pane_ring_create(qp);
 	timer_setup(&qp->rexmit_timer, pane_rexmit_timeout, 0);
@@ -326,6 +327,31 @@ static void qp_unpublish(struct pane_qp *qp)
 		pane_num_unpublish(&qp->num);
 }
 
+/* Datagram QPs of users are in the list of their domain; see ah.c */
+static void qp_list(struct pane_qp *qp)
+{
+	struct pane_pd *pd;
+
+	if (!qp->user || !pane_qp_is_datagram(qp))
+		return;
+	pd = to_pane_pd(qp->pd);
+	mutex_lock(&pd->ud_lock);
+	list_add_tail(&qp->ud_node, &pd->ud_qps);
+	mutex_unlock(&pd->ud_lock);
+}
+
+static void qp_unlist(struct pane_qp *qp)
+{
+	struct pane_pd *pd;
+
+	if (list_empty(&qp->ud_node))
+		return;
+	pd = to_pane_pd(qp->pd);
+	mutex_lock(&pd->ud_lock);
+	list_del_init(&qp->ud_node);
+	mutex_unlock(&pd->ud_lock);
+}
+
 static int qp_check_udata(struct ib_udata *udata)
 {
 	struct pane_create_qp_req req;
@@ -385,6 +411,7 @@ int pane_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 
 	container_of(ibqp, struct pane_ibqp, ibqp)->qp = qp;
 	ibqp->qp_num = qp->qpn;
+	qp_list(qp);
 	return 0;
 
 err_free:
@@ -426,6 +453,19 @@ static bool qp_is_taken_away(const struct pane_qp *qp)
 	return qp->user && READ_ONCE(qp->dev->leaving);
 }
 
+/*
+ * What was posted is sent, where no answer would tell the user that it was. Who
+ * works on another processor is waited for: nothing is to overtake what he sends.
+ */
+static void qp_send_last(struct pane_qp *qp)
+{
+	if (!qp->user || pane_qp_is_reliable(qp) || qp_is_taken_away(qp))
+		return;
+	pane_ring_stop(qp);
+	cancel_work_sync(&qp->work);
+	pane_ring_finish(qp);
+}
+
 /* From here on nobody works on the QP; false if that may not be */
 static bool qp_kill(struct pane_qp *qp)
 {
@@ -452,8 +492,9 @@ static bool qp_kill(struct pane_qp *qp)
  * @ibqp: the core's half
  * @udata: none
  *
- * On return nothing touches the core's half or the queues, and the windows
- * bound here are free.
+ * Datagrams, and what goes through UC, were sent if they were posted. On return
+ * nothing touches the core's half or the queues, and the windows bound here are
+ * free.
  *
  * Return: 0, at once, whatever is going on; -EBUSY while type 2A windows are
  * bound here
@@ -463,12 +504,14 @@ int pane_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct pane_qp *qp = to_pane_qp(ibqp);
 	struct pane_dev *dev = qp->dev;
 
+	qp_send_last(qp);
 	if (!qp_kill(qp))
 		return -EBUSY;
 	qp_unpublish(qp);
+	qp_unlist(qp);
 	timer_shutdown_sync(&qp->rexmit_timer);
 	timer_shutdown_sync(&qp->wait_timer);
-	pane_ring_destroy(qp);
+	pane_ring_stop(qp);
 	cancel_work_sync(&qp->work);
 	pane_mw_unbind_qp(qp);
 	if (!qp_is_taken_away(qp))

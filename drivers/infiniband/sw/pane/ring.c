@@ -19,6 +19,7 @@
 #include <linux/cpumask.h>
 #include <linux/hrtimer.h>
 #include <linux/jiffies.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/isolation.h>
 #include <linux/workqueue.h>
 
@@ -34,6 +35,8 @@
 #define RING_LOOKS	64
 /* Jiffies that a receiver who was not ready is spared the worker */
 #define RING_SLOW	HZ
+/* Requests that one turn is good for at least; see pane_ring_finish() */
+#define RING_FINISH_TURN	64
 /* Nanoseconds that the timer gives to post more */
 #define RING_DELAY	(20 * NSEC_PER_USEC)
 
@@ -166,6 +169,39 @@ static enum hrtimer_restart ring_timeout(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/* Has what was posted up to @target become packets? None will, if it cannot. */
+static bool ring_is_done(const struct pane_qp *qp, u32 target)
+{
+	return qp->state != IB_QPS_RTS || (s32)(qp->sq.cur - target) >= 0;
+}
+
+/**
+ * pane_ring_finish - send what a user has posted so far
+ * @qp: the QP, a user's that is not acknowledged, not entered
+ *
+ * Who has posted a datagram and asked for no completion has nothing to wait
+ * for: he may take away what it is sent with while the worker was not there yet.
+ *
+ * Context: process. The QP stays.
+ */
+void pane_ring_finish(struct pane_qp *qp)
+{
+	u32 turns = qp->sq.mask / RING_FINISH_TURN + 2;
+	u32 target = READ_ONCE(qp->ctl->sq_prod);
+	bool done, elsewhere;
+
+	do {
+		pane_qp_enter(qp);
+		pane_req_kick(qp);
+		done = ring_is_done(qp, target);
+		elsewhere = qp->tx_req.busy;
+		pane_qp_leave(qp);
+		/* another processor sends, and makes room when it is done */
+		if (!done && elsewhere)
+			synchronize_rcu();
+	} while (!done && --turns);
+}
+
 void pane_ring_create(struct pane_qp *qp)
 {
 	qp->ring.slow_until = jiffies;
@@ -174,8 +210,8 @@ void pane_ring_create(struct pane_qp *qp)
 		      HRTIMER_MODE_REL_PINNED_SOFT);
 }
 
-/* The QP is dead: nobody can ring for it any more */
-void pane_ring_destroy(struct pane_qp *qp)
+/* Nobody is at the send queue any more, for good if nobody can ring for it */
+void pane_ring_stop(struct pane_qp *qp)
 {
 	cancel_work_sync(&qp->ring.work);
 	hrtimer_cancel(&qp->ring.timer);

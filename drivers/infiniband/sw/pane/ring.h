@@ -6,8 +6,9 @@
 
 void pane_ring_send(struct pane_qp *qp);
 void pane_ring_slow(struct pane_qp *qp);
+void pane_ring_finish(struct pane_qp *qp);
 void pane_ring_create(struct pane_qp *qp);
-void pane_ring_destroy(struct pane_qp *qp);
+void pane_ring_stop(struct pane_qp *qp);
 int pane_ring_init(void);
 void pane_ring_exit(void);
 
