@@ -598,10 +598,9 @@ enum pane_vendor_err pane_key_invalidate(struct pane_qp *qp, u32 key)
 		slot_unlock(dev, slotno);
 	}
 	trace_pane_invalidate(qp, key, verr);
-	if (verr)
-		pane_count(dev, inv_refused);
-	else
-		pane_count(dev, mw_invalidated);
+	/* bottom halves are disabled */
+	pane_stats_add_bh(dev->stats, verr ? PANE_CNT_inv_refused :
+					     PANE_CNT_mw_invalidated, 1);
 	return verr;
 }
 
