@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Ethernet's CRC-32, 16 bytes at a time, for kernels whose own takes one byte
- * at a time: those of architectures without code for it.
+ * Ethernet's CRC-32 by tables, 16 bytes at a time, and of bytes while they are
+ * copied. For kernels whose own goes by tables as well: those of architectures
+ * without code for it.
  */
 #ifndef PANE_CRC_SLICED_H
 #define PANE_CRC_SLICED_H

@@ -10,11 +10,11 @@
 
 #define CRC32_LE_OPTIMIZATION	BIT(0)
 
-/* Configured with one of these, crc32_le() takes a byte or a bit at a time */
+/* Which architectures have code of their own for crc32_le() */
 static inline u32 crc32_optimizations(void)
 {
-	return IS_ENABLED(CONFIG_CRC32_SARWATE) ||
-	       IS_ENABLED(CONFIG_CRC32_BIT) ? 0 : CRC32_LE_OPTIMIZATION;
+	return IS_ENABLED(CONFIG_ARM64) || IS_ENABLED(CONFIG_RISCV) ?
+	       CRC32_LE_OPTIMIZATION : 0;
 }
 #endif
 
