@@ -17,12 +17,15 @@
 
 /* ---- answers --------------------------------------------------------- */
 
+static void resp_fill_aeth(struct pane_aeth *aeth, u8 syndrome, u32 msn)
+{
+	aeth->smsn = cpu_to_be32((u32)syndrome << PANE_AETH_SYNDROME_SHIFT |
+				 (msn & PANE_AETH_MSN));
+}
+
 void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome)
 {
-	struct pane_aeth *aeth = hdr;
-
-	aeth->smsn = cpu_to_be32((u32)syndrome << PANE_AETH_SYNDROME_SHIFT |
-				 (qp->resp.msn & PANE_AETH_MSN));
+	resp_fill_aeth(hdr, syndrome, qp->resp.msn);
 }
 
 /* @orig is for ATOMIC_ACK */
@@ -65,6 +68,62 @@ void pane_resp_send_due_ack(struct pane_qp *qp)
 		return;
 	resp_send_aeth(qp, PANE_AETH_ACK_UNLIMITED,
 		       pane_psn_add(qp->resp.epsn, -1));
+}
+
+/**
+ * pane_resp_take_ack - leave the ACK that is due to the caller
+ * @qp: the QP, entered
+ * @ack: set to what it says
+ *
+ * Return: true if one is due and may be sent without the QP's lock, when the QP
+ * was left: by pane_resp_send_ack()
+ */
+bool pane_resp_take_ack(struct pane_qp *qp, struct pane_ack *ack)
+{
+	struct pane_resp *r = &qp->resp;
+
+	/* not before another answer that is to come first */
+	if (!r->ack_due || !pane_qp_receives(qp) || r->reading.active ||
+	    qp->tx_resp.busy || !skb_queue_empty(&qp->tx_resp.skbs))
+		return false;
+	r->ack_due = false;
+	*ack = (struct pane_ack) {
+		.dqpn = qp->attr.dest_qp_num,
+		.psn = pane_psn_add(r->epsn, -1),
+		.msn = r->msn,
+		.ip_id = qp->tx_resp.ip_id++,
+	};
+	return true;
+}
+
+/**
+ * pane_resp_send_ack - send an ACK while others have the QP
+ * @qp: the QP
+ * @ack: what pane_resp_take_ack() said
+ *
+ * He whom the request was for may be answering it already, on another
+ * processor, and does not wait for this. If another answer goes out first, that
+ * one has acknowledged what this does, and the peer takes no notice of it.
+ *
+ * Context: RCU read side; bottom halves disabled. The QP is not entered.
+ */
+void pane_resp_send_ack(struct pane_qp *qp, const struct pane_ack *ack)
+{
+	struct pane_bth_fields bth = { .dqpn = ack->dqpn, .psn = ack->psn };
+	struct pane_txq txq = { .ip_id = ack->ip_id };
+	struct pane_frame f;
+	u32 psn, sent;
+
+	__skb_queue_head_init(&txq.skbs);
+	if (!pane_tx_begin_in(qp, &txq, pane_qp_av(qp),
+			      qp->transport | PANE_OP_ACK, 0, &bth, &f))
+		return;
+	resp_fill_aeth(pane_tx_hdr(&f, PANE_HDR_AETH), PANE_AETH_ACK_UNLIMITED,
+		       ack->msn);
+	pane_tx_headers_done(&f);
+	pane_tx_end(qp, &f);
+	/* when it is refused the peer asks again */
+	pane_tx_flush(qp, &txq.skbs, &psn, &sent);
 }
 
 /**

@@ -33,11 +33,27 @@ enum pane_resp_result {
 				 */
 };
 
+/**
+ * struct pane_ack - an ACK that is to be sent
+ * @dqpn: number of the peer
+ * @psn: the newest that it acknowledges
+ * @msn: messages completed
+ * @ip_id: IPv4 ID of its packet
+ */
+struct pane_ack {
+	u32 dqpn;
+	u32 psn;
+	u32 msn;
+	u16 ip_id;
+};
+
 /* resp.c */
 void pane_resp_packet(struct pane_qp *qp, const struct pane_pkt *p);
 void pane_resp_continue(struct pane_qp *qp);
 void pane_resp_absent(struct pane_qp *qp);
 void pane_resp_send_due_ack(struct pane_qp *qp);
+bool pane_resp_take_ack(struct pane_qp *qp, struct pane_ack *ack);
+void pane_resp_send_ack(struct pane_qp *qp, const struct pane_ack *ack);
 void pane_resp_refuse(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
 void pane_resp_fatal(struct pane_qp *qp, enum pane_resp_result why, u32 psn);
 void pane_resp_fill_aeth(const struct pane_qp *qp, void *hdr, u8 syndrome);

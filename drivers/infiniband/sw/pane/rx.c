@@ -392,8 +392,14 @@ static void rx_deliver(struct pane_qp *qp, struct pane_pkt *p)
 /* One ACK answers all packets of a train */
 static void rx_leave(struct pane_qp *qp)
 {
-	pane_resp_send_due_ack(qp);
+	struct pane_ack ack;
+	bool alone = pane_resp_take_ack(qp, &ack);
+
+	if (!alone)
+		pane_resp_send_due_ack(qp);
 	pane_qp_leave(qp);
+	if (alone)
+		pane_resp_send_ack(qp, &ack);
 }
 
 /* A copy for every QP that is attached to the group on the device */

@@ -111,23 +111,25 @@ static bool tx_place_append(struct pane_qp *qp, struct pane_frame *f)
 }
 
 /**
- * pane_tx_begin - start a packet
- * @qp: sender; its lock is held
+ * pane_tx_begin_in - start a packet in a queue of the caller's
+ * @qp: sender
+ * @txq: the queue, which is the caller's own, or @qp's and its lock is held
  * @av: destination
  * @opcode: of the packet
  * @len: bytes of payload it will have
  * @bth: the rest of its BTH
  * @f: the frame, set up
  *
+ * Context: RCU read side; bottom halves disabled.
  * Return: false without memory
  */
-bool pane_tx_begin(struct pane_qp *qp, const struct pane_av *av, u8 opcode,
-		   u32 len, const struct pane_bth_fields *bth,
-		   struct pane_frame *f)
+bool pane_tx_begin_in(struct pane_qp *qp, struct pane_txq *txq,
+		      const struct pane_av *av, u8 opcode, u32 len,
+		      const struct pane_bth_fields *bth, struct pane_frame *f)
 {
 	f->op = pane_op_info(opcode);
 	f->av = av;
-	f->txq = f->op->flags & PANE_OPF_REQUEST ? &qp->tx_req : &qp->tx_resp;
+	f->txq = txq;
 	f->len = len;
 	f->seg_len = f->op->hdr_len + len + tx_pad(len) + PANE_ICRC_SIZE;
 	if (!tx_place_append(qp, f) && !tx_place_new(qp, f, bth->psn))
@@ -135,6 +137,17 @@ bool pane_tx_begin(struct pane_qp *qp, const struct pane_av *av, u8 opcode,
 	f->payload = (u8 *)f->bth + f->op->hdr_len;
 	tx_bth(f, opcode, bth);
 	return true;
+}
+
+/* As pane_tx_begin_in(), in the one of @qp's queues that it belongs to */
+bool pane_tx_begin(struct pane_qp *qp, const struct pane_av *av, u8 opcode,
+		   u32 len, const struct pane_bth_fields *bth,
+		   struct pane_frame *f)
+{
+	struct pane_txq *txq = pane_op_info(opcode)->flags & PANE_OPF_REQUEST ?
+			       &qp->tx_req : &qp->tx_resp;
+
+	return pane_tx_begin_in(qp, txq, av, opcode, len, bth, f);
 }
 
 /* All headers are filled in: begin the ICRC */

@@ -95,6 +95,9 @@ struct pane_bth_fields {
 };
 
 void pane_tx_init(void);
+bool pane_tx_begin_in(struct pane_qp *qp, struct pane_txq *txq,
+		      const struct pane_av *av, u8 opcode, u32 len,
+		      const struct pane_bth_fields *bth, struct pane_frame *f);
 bool pane_tx_begin(struct pane_qp *qp, const struct pane_av *av, u8 opcode,
 		   u32 len, const struct pane_bth_fields *bth,
 		   struct pane_frame *f);
