@@ -57,19 +57,42 @@ static bool tx_trains_ok(const struct pane_qp *qp)
 	return dst && (dst->dev->features & NETIF_F_GSO_UDP_L4);
 }
 
+/*
+ * A packet of @len bytes. From the processor's own page where it can be: what
+ * kmalloc() gives many kernels fill with zeros first.
+ */
+static struct sk_buff *tx_alloc(u32 len)
+{
+	u32 size = SKB_DATA_ALIGN(TX_HEADROOM + len) +
+		   SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
+	void *data = napi_alloc_frag(size);
+	struct sk_buff *skb;
+
+	if (likely(data)) {
+		skb = napi_build_skb(data, size);
+		if (unlikely(!skb))
+			skb_free_frag(data);
+	} else {
+		/* where pages are short they are single ones, too small */
+		skb = alloc_skb(TX_HEADROOM + len, GFP_ATOMIC);
+	}
+	if (likely(skb))
+		skb_reserve(skb, TX_HEADROOM);
+	return skb;
+}
+
 /* A packet of its own, complete but for what is from the BTH on */
 static bool tx_place_new(struct pane_qp *qp, struct pane_frame *f, u32 psn)
 {
 	const struct pane_av *av = f->av;
 	u32 encap_len = pane_encap_len(av);
 	u32 len = encap_len + f->seg_len;
-	struct sk_buff *skb = alloc_skb(TX_HEADROOM + len, GFP_ATOMIC);
+	struct sk_buff *skb = tx_alloc(len);
 
 	if (unlikely(!skb)) {
 		pane_qp_count(qp, send_no_mem);
 		return false;
 	}
-	skb_reserve(skb, TX_HEADROOM);
 	f->bth = skb_put(skb, len) + encap_len;
 	pane_encap_fill(skb, av, f->txq->ip_id, len);
 	skb_shinfo(skb)->tskey = pane_tx_mark;
