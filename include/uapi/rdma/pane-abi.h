@@ -283,6 +283,7 @@ enum pane_vendor_err {
 	PANE_VERR_WQE_RESERVED	= 36,	/* ring: reserved member not zero */
 	PANE_VERR_WQE_AH	= 37,	/* send ring: no such address handle */
 	PANE_VERR_LKEY		= 48,	/* local key, range or right */
+	PANE_VERR_NO_MEMORY	= 64,	/* the kernel is short of memory */
 };
 
 enum pane_cqe_flags {

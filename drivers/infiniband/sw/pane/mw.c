@@ -103,18 +103,10 @@ static void mw_forget(struct pane_mw *mw, struct pane_ucontext *uc)
 /* A place in the key table, and a key */
 static int mw_publish(struct pane_dev *dev, struct pane_mw *mw)
 {
-	int err;
+	int err = pane_keytab_alloc(&dev->keys, &mw->slotno);
 
-	if (mw->ibmw.type == IB_MW_TYPE_1) {
-		mw->other = pane_grant_alloc(GFP_KERNEL);
-		if (!mw->other)
-			return -ENOMEM;
-	}
-	err = pane_keytab_alloc(&dev->keys, &mw->slotno);
-	if (err) {
-		pane_grant_free(mw->other);
+	if (err)
 		return err;
-	}
 	mw->key = key_new(dev, mw->slotno);
 	mw->issued = mw->key;
 	mw->ibmw.rkey = mw->key;
@@ -162,7 +154,7 @@ err_quota:
 /* Under the slot lock. On return no access under the binding goes on. */
 static void mw_unbind(struct pane_dev *dev, struct pane_mw *mw)
 {
-	pane_grant_publish(pane_keytab_at(&dev->keys, mw->slotno), NULL);
+	pane_grant_replace(pane_keytab_at(&dev->keys, mw->slotno), NULL);
 	atomic_dec(&mw->mr->binds);
 	mw->bound = false;
 	mw->mr = NULL;
@@ -189,7 +181,6 @@ int pane_dealloc_mw(struct ib_mw *ibmw)
 	slot_unlock(dev, slotno);
 
 	pane_keytab_free(&dev->keys, slotno);
-	pane_grant_free(mw->other);
 	mw_quota_give(dev, ibmw->type);
 	return 0;
 }
@@ -265,20 +256,18 @@ static enum pane_vendor_err bind_check_mr(const struct pane_grant *g,
 static void bind_fill_grant(struct pane_grant *w, const struct pane_grant *g,
 			    const struct pane_bind *b)
 {
-	*w = (struct pane_grant) {
-		.is_mw = true,
-		.access = b->access & MW_RIGHTS,
-		.pd = g->pd,
-		.mr = g->mr,
-		.addr = b->access & IB_ZERO_BASED ? 0 : b->addr,
-		.length = b->length,
-		.offset = b->addr - g->addr + g->offset,
-	};
+	w->is_mw = true;
+	w->access = b->access & MW_RIGHTS;
+	w->pd = g->pd;
+	w->mr = g->mr;
+	w->addr = b->access & IB_ZERO_BASED ? 0 : b->addr;
+	w->length = b->length;
+	w->offset = b->addr - g->addr + g->offset;
 }
 
 /*
  * Check the request against its region, note there that one more window is
- * bound, and fill in the window's grant @w, which is not published.
+ * bound, and make the window's grant.
  */
 static enum pane_vendor_err bind_prepare(struct pane_qp *qp,
 					 const struct pane_bind *b,
@@ -353,15 +342,15 @@ static struct pane_slot *type1_find_slot(struct pane_qp *qp,
 	return mw ? pane_keytab_at(keys, *slotno) : NULL;
 }
 
-/* The slot is locked */
+/* The slot is locked. @w is used up on success. */
 static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 					      struct pane_slot *slot,
-					      const struct pane_bind *b)
+					      const struct pane_bind *b,
+					      struct pane_grant *w)
 {
 	struct pane_mw *mw = bind_find_mw(slot, IB_MW_TYPE_2);
 	struct pane_dev *dev = qp->dev;
 	enum pane_vendor_err verr;
-	struct pane_grant *w;
 
 	if (!mw)
 		return PANE_VERR_BIND_MW;
@@ -371,7 +360,6 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 		return PANE_VERR_BIND_LENGTH;	/* o10-37.2.40 */
 	if (mw->bound)
 		return PANE_VERR_BIND_STATE;	/* o10-37.2.30 */
-	w = &mw->grant;
 	verr = bind_prepare(qp, b, w);
 	if (verr)
 		return verr;
@@ -390,7 +378,7 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 	/* only the QP's number counts, where the peer's packets name the QP */
 	if (dev->mw2 == 'A' && !w->xrc)
 		w->pd = NULL;
-	pane_grant_publish(slot, w);
+	pane_grant_replace(slot, w);
 	return PANE_VERR_NONE;
 }
 
@@ -405,6 +393,7 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 enum pane_vendor_err pane_mw_bind_type2(struct pane_qp *qp,
 					const struct pane_bind *b)
 {
+	struct pane_grant *w = pane_grant_alloc(GFP_ATOMIC);
 	enum pane_vendor_err verr = PANE_VERR_BIND_MW;
 	struct pane_dev *dev = qp->dev;
 	struct pane_slot *slot;
@@ -412,9 +401,12 @@ enum pane_vendor_err pane_mw_bind_type2(struct pane_qp *qp,
 
 	slot = slot_find_lock(dev, b->mw_rkey, &slotno);
 	if (slot) {
-		verr = bind_type2_locked(qp, slot, b);
+		verr = w ? bind_type2_locked(qp, slot, b, w) :
+			   PANE_VERR_NO_MEMORY;
 		slot_unlock(dev, slotno);
 	}
+	if (verr)
+		pane_grant_free(w);
 	bind_count(qp, b, type2_key(b->mw_rkey, b), verr);
 	return verr;
 }
@@ -463,24 +455,24 @@ static void type1_move(struct pane_dev *dev, struct pane_mw *mw,
 	mw->bound = w;
 	if (w) {
 		w->key = b->new_rkey;
-		pane_grant_publish(to, w);
+		pane_grant_replace(to, w);
 	}
 
-	pane_grant_publish(from, NULL);		/* C10-68 */
+	pane_grant_replace(from, NULL);		/* C10-68 */
 	pane_slot_clear(from);
 	if (old_mr)
 		atomic_dec(&old_mr->binds);
 	pane_keytab_free(&dev->keys, old_slotno);
 }
 
-/* The slot is locked */
+/* The slot is locked. @w is used up on success of a bind with a length. */
 static enum pane_vendor_err bind_type1_locked(struct pane_qp *qp,
 					      struct pane_slot *slot,
-					      const struct pane_bind *b)
+					      const struct pane_bind *b,
+					      struct pane_grant *w)
 {
 	struct pane_mw *mw = bind_find_mw(slot, IB_MW_TYPE_1);
 	enum pane_vendor_err verr;
-	struct pane_grant *w;
 
 	if (!mw || (b->latest ? mw->handle != b->mw_handle :
 				mw->key != b->mw_rkey))
@@ -491,7 +483,6 @@ static enum pane_vendor_err bind_type1_locked(struct pane_qp *qp,
 		type1_move(qp->dev, mw, b, NULL);
 		return PANE_VERR_NONE;
 	}
-	w = slot->grant == &mw->grant ? mw->other : &mw->grant;
 	verr = bind_prepare(qp, b, w);
 	if (!verr)
 		type1_move(qp->dev, mw, b, w);
@@ -510,17 +501,22 @@ static enum pane_vendor_err bind_type1_locked(struct pane_qp *qp,
 enum pane_vendor_err pane_mw_bind_type1(struct pane_qp *qp,
 					const struct pane_bind *b)
 {
+	struct pane_grant *w = b->length ? pane_grant_alloc(GFP_ATOMIC) : NULL;
 	enum pane_vendor_err verr = PANE_VERR_BIND_MW;
 	struct pane_dev *dev = qp->dev;
 	struct pane_slot *slot;
 	u32 slotno;
 
 	slot = type1_find_slot(qp, b, &slotno);
-	if (slot) {
+	if (b->length && !w) {
+		verr = PANE_VERR_NO_MEMORY;
+	} else if (slot) {
 		slot_pair_lock(dev, slotno, b->new_slotno);
-		verr = bind_type1_locked(qp, slot, b);
+		verr = bind_type1_locked(qp, slot, b, w);
 		slot_pair_unlock(dev, slotno, b->new_slotno);
 	}
+	if (verr)
+		pane_grant_free(w);
 	bind_count(qp, b, b->new_rkey, verr);
 	return verr;
 }

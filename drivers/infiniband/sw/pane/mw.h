@@ -8,9 +8,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/pane-abi.h>
 
-#include "grant.h"
-
 struct pane_dev;
+struct pane_mr;
 struct pane_qp;
 struct pane_ucontext;
 
@@ -27,8 +26,6 @@ struct pane_ucontext;
  * @mr: region it is bound to; slot lock
  * @qp: QP a type 2 window is bound on; slot lock, and that QP's mw_lock
  * @qp_node: in @qp's list; that QP's mw_lock
- * @grant: what it opens while it is bound; slot lock
- * @other: type 1: likewise, by turns: a bind opens one before it shuts the other
  */
 struct pane_mw {
 	struct ib_mw ibmw;
@@ -40,8 +37,6 @@ struct pane_mw {
 	struct pane_mr *mr;
 	struct pane_qp *qp;
 	struct list_head qp_node;
-	struct pane_grant grant;
-	struct pane_grant *other;
 };
 
 /**
