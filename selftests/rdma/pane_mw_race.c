@@ -445,10 +445,13 @@ static void check_write(const struct region *is)
  */
 static void check_read(const uint8_t *got, enum ibv_wc_status status)
 {
-	if (!memchr(got, SECRET, LONG_LEN))
+	const uint8_t *secret = memchr(got, SECRET, LONG_LEN);
+
+	if (!secret)
 		return;
 	CHECK(status == IBV_WC_SUCCESS && all_bytes(got, LONG_LEN, SECRET),
-	      "read under both bindings");
+	      "read under both bindings: %s, byte 0 is %u, %zu the next one's",
+	      ibv_wc_status_str(status), *got, secret - got);
 }
 
 /* One message of many packets. Returns whether it was cut. */

@@ -213,8 +213,8 @@ static void ack_done(struct pane_qp *qp, struct pane_swqe *w,
 
 /*
  * Is the response what has to be at packet @pkt of the READ: of that length,
- * and the last one only at the end? A long READ is several requests, each
- * of which has a last response.
+ * and the last one only at the end? Where a READ is several requests (req.h)
+ * each has a last response.
  */
 static bool ack_read_fits(const struct pane_qp *qp, const struct pane_swqe *w,
 			  const struct pane_pkt *p, u32 pkt)

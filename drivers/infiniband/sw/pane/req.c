@@ -508,7 +508,7 @@ static bool req_blocked(const struct pane_qp *qp, const struct pane_swqe *w)
 		return true;
 	if (!pane_qp_is_reliable(qp))
 		return false;
-	/* the rest of a long READ, when its first part has come */
+	/* the second request of a READ, when the first is answered */
 	if (w->in_flight && next != sq->una)
 		return true;
 	return pane_psn_diff(next, sq->una) >= PANE_REQ_WINDOW;

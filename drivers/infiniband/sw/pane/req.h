@@ -19,12 +19,11 @@
 #define PANE_REQ_WINDOW	256
 
 /*
- * Most packets a READ request asks for. A longer READ is several requests, each
- * sent when the one before is answered: who answers has no means to slow down,
- * and all of it in a queue on the way would be in front of what is asked for
- * again after a loss.
+ * Most packets a READ request asks for: all of a READ, so that all of it is read
+ * under one binding. Only where a READ is that long that its packets' numbers
+ * would be ambiguous, over 1 GiB with an MTU of 256, it is two requests.
  */
-#define PANE_REQ_READ_MAX	PANE_REQ_WINDOW
+#define PANE_REQ_READ_MAX	(1U << 22)
 
 void pane_req_doorbell(struct pane_qp *qp, bool needed);
 void pane_req_kick(struct pane_qp *qp);
