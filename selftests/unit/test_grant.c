@@ -127,6 +127,25 @@ static void test_generation(void)
 	end();
 }
 
+/* The memory of a window's grant is the window's, and is used again. */
+static void test_given_back(void)
+{
+	struct pane_grant mine = { .key = 1 };
+	u32 gen;
+
+	begin();
+	CHECK(!pane_grant_publish(&slots[0], &mine));
+	CHECK(slots[0].grant == &mine);
+	gen = mine.gen;
+	CHECK(pane_grant_publish(&slots[0], NULL) == &mine);
+	CHECK(!slots[0].grant);
+	CHECK(!pane_grant_publish(&slots[0], &mine));
+	CHECK(mine.gen != gen);
+	CHECK_EQ(mine.gen, slots[0].gen);
+	CHECK(pane_grant_publish(&slots[0], NULL) == &mine);
+	end();
+}
+
 /* One that was never published, and none at all; nobody is waited for. */
 static void test_free(void)
 {
@@ -325,6 +344,7 @@ static const struct unit_test tests[] = {
 	{ "nothing to hold", test_empty },
 	{ "hold and drop", test_hold },
 	{ "generations", test_generation },
+	{ "given back", test_given_back },
 	{ "never published", test_free },
 	{ "no memory", test_no_memory },
 	{ "holders of other grants", test_others_do_not_matter },

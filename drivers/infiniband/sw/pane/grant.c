@@ -57,17 +57,19 @@ void pane_grant_sync(void)
 }
 
 /**
- * pane_grant_replace - publish a grant, or take one away
+ * pane_grant_publish - publish a grant, or take one away
  * @slot: where
  * @g: the new grant, or NULL
  *
- * When this returns, no access under the old grant is going on or can begin,
- * and the old grant is freed.
+ * When this returns, no access under the old grant is going on or can begin.
  *
  * Context: any but hard interrupts; must not hold a grant. The caller
  * serialises changes of the slot.
+ *
+ * Return: the old grant, which is the caller's again, or NULL
  */
-void pane_grant_replace(struct pane_slot *slot, struct pane_grant *g)
+struct pane_grant *pane_grant_publish(struct pane_slot *slot,
+				      struct pane_grant *g)
 {
 	struct pane_grant *old = slot->grant;
 
@@ -77,11 +79,17 @@ void pane_grant_replace(struct pane_slot *slot, struct pane_grant *g)
 	/* readers find @g initialised through the address dependency */
 	smp_store_release(&slot->grant, g);
 	if (!old)
-		return;
+		return NULL;
 	/* pairs with pane_grant_hold() */
 	smp_mb();
 	grant_quiesce(old);
-	kmem_cache_free(pane_grant_cache, old);
+	return old;
+}
+
+/* As pane_grant_publish(); the old grant is freed */
+void pane_grant_replace(struct pane_slot *slot, struct pane_grant *g)
+{
+	pane_grant_free(pane_grant_publish(slot, g));
 }
 
 int pane_grant_cache_init(void)

@@ -100,6 +100,8 @@ static inline void pane_grant_drop(void)
 struct pane_grant *pane_grant_alloc(gfp_t gfp);
 void pane_grant_free(struct pane_grant *g);
 void pane_grant_sync(void);
+struct pane_grant *pane_grant_publish(struct pane_slot *slot,
+				      struct pane_grant *g);
 void pane_grant_replace(struct pane_slot *slot, struct pane_grant *g);
 int pane_grant_cache_init(void);
 void pane_grant_cache_exit(void);

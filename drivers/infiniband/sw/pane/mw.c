@@ -100,6 +100,24 @@ static void mw_forget(struct pane_mw *mw, struct pane_ucontext *uc)
 		xa_erase_bh(&uc->mws, mw->handle);
 }
 
+/*
+ * The binding of a type 2 window ends before the next one begins, so both can be
+ * in the same memory. That of a type 1 window begins before the last one ends.
+ */
+static int mw_take_grant(struct pane_mw *mw)
+{
+	if (mw->ibmw.type != IB_MW_TYPE_2)
+		return 0;
+	mw->grant = pane_grant_alloc(GFP_KERNEL_ACCOUNT);
+	return mw->grant ? 0 : -ENOMEM;
+}
+
+static void mw_give_grant(struct pane_mw *mw)
+{
+	if (mw->ibmw.type == IB_MW_TYPE_2)
+		pane_grant_free(mw->grant);
+}
+
 /* A place in the key table, and a key */
 static int mw_publish(struct pane_dev *dev, struct pane_mw *mw)
 {
@@ -108,7 +126,8 @@ static int mw_publish(struct pane_dev *dev, struct pane_mw *mw)
 	if (err)
 		return err;
 	mw->key = key_new(dev, mw->slotno);
-	mw->issued = mw->key;
+	if (mw->ibmw.type == IB_MW_TYPE_1)
+		mw->issued = mw->key;
 	mw->ibmw.rkey = mw->key;
 	INIT_LIST_HEAD(&mw->qp_node);
 	pane_slot_set(&dev->keys, mw->slotno, PANE_SLOT_MW, mw);
@@ -136,9 +155,12 @@ int pane_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 	err = mw_quota_take(dev, ibmw->type);
 	if (err)
 		return err;
-	err = mw_note(mw, uc);
+	err = mw_take_grant(mw);
 	if (err)
 		goto err_quota;
+	err = mw_note(mw, uc);
+	if (err)
+		goto err_grant;
 	err = mw_publish(dev, mw);
 	if (err)
 		goto err_note;
@@ -146,6 +168,8 @@ int pane_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 
 err_note:
 	mw_forget(mw, uc);
+err_grant:
+	mw_give_grant(mw);
 err_quota:
 	mw_quota_give(dev, ibmw->type);
 	return err;
@@ -154,7 +178,12 @@ err_quota:
 /* Under the slot lock. On return no access under the binding goes on. */
 static void mw_unbind(struct pane_dev *dev, struct pane_mw *mw)
 {
-	pane_grant_replace(pane_keytab_at(&dev->keys, mw->slotno), NULL);
+	struct pane_slot *slot = pane_keytab_at(&dev->keys, mw->slotno);
+
+	if (mw->ibmw.type == IB_MW_TYPE_2)
+		pane_grant_publish(slot, NULL);	/* and keep it */
+	else
+		pane_grant_replace(slot, NULL);
 	atomic_dec(&mw->mr->binds);
 	mw->bound = false;
 	mw->mr = NULL;
@@ -181,6 +210,7 @@ int pane_dealloc_mw(struct ib_mw *ibmw)
 	slot_unlock(dev, slotno);
 
 	pane_keytab_free(&dev->keys, slotno);
+	mw_give_grant(mw);
 	mw_quota_give(dev, ibmw->type);
 	return 0;
 }
@@ -256,18 +286,20 @@ static enum pane_vendor_err bind_check_mr(const struct pane_grant *g,
 static void bind_fill_grant(struct pane_grant *w, const struct pane_grant *g,
 			    const struct pane_bind *b)
 {
-	w->is_mw = true;
-	w->access = b->access & MW_RIGHTS;
-	w->pd = g->pd;
-	w->mr = g->mr;
-	w->addr = b->access & IB_ZERO_BASED ? 0 : b->addr;
-	w->length = b->length;
-	w->offset = b->addr - g->addr + g->offset;
+	*w = (struct pane_grant) {
+		.is_mw = true,
+		.access = b->access & MW_RIGHTS,
+		.pd = g->pd,
+		.mr = g->mr,
+		.addr = b->access & IB_ZERO_BASED ? 0 : b->addr,
+		.length = b->length,
+		.offset = b->addr - g->addr + g->offset,
+	};
 }
 
 /*
  * Check the request against its region, note there that one more window is
- * bound, and make the window's grant.
+ * bound, and fill in the window's grant @w, which is not published.
  */
 static enum pane_vendor_err bind_prepare(struct pane_qp *qp,
 					 const struct pane_bind *b,
@@ -342,15 +374,15 @@ static struct pane_slot *type1_find_slot(struct pane_qp *qp,
 	return mw ? pane_keytab_at(keys, *slotno) : NULL;
 }
 
-/* The slot is locked. @w is used up on success. */
+/* The slot is locked */
 static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 					      struct pane_slot *slot,
-					      const struct pane_bind *b,
-					      struct pane_grant *w)
+					      const struct pane_bind *b)
 {
 	struct pane_mw *mw = bind_find_mw(slot, IB_MW_TYPE_2);
 	struct pane_dev *dev = qp->dev;
 	enum pane_vendor_err verr;
+	struct pane_grant *w;
 
 	if (!mw)
 		return PANE_VERR_BIND_MW;
@@ -360,6 +392,7 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 		return PANE_VERR_BIND_LENGTH;	/* o10-37.2.40 */
 	if (mw->bound)
 		return PANE_VERR_BIND_STATE;	/* o10-37.2.30 */
+	w = mw->grant;
 	verr = bind_prepare(qp, b, w);
 	if (verr)
 		return verr;
@@ -378,7 +411,7 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 	/* only the QP's number counts, where the peer's packets name the QP */
 	if (dev->mw2 == 'A' && !w->xrc)
 		w->pd = NULL;
-	pane_grant_replace(slot, w);
+	pane_grant_publish(slot, w);
 	return PANE_VERR_NONE;
 }
 
@@ -393,7 +426,6 @@ static enum pane_vendor_err bind_type2_locked(struct pane_qp *qp,
 enum pane_vendor_err pane_mw_bind_type2(struct pane_qp *qp,
 					const struct pane_bind *b)
 {
-	struct pane_grant *w = pane_grant_alloc(GFP_ATOMIC);
 	enum pane_vendor_err verr = PANE_VERR_BIND_MW;
 	struct pane_dev *dev = qp->dev;
 	struct pane_slot *slot;
@@ -401,12 +433,9 @@ enum pane_vendor_err pane_mw_bind_type2(struct pane_qp *qp,
 
 	slot = slot_find_lock(dev, b->mw_rkey, &slotno);
 	if (slot) {
-		verr = w ? bind_type2_locked(qp, slot, b, w) :
-			   PANE_VERR_NO_MEMORY;
+		verr = bind_type2_locked(qp, slot, b);
 		slot_unlock(dev, slotno);
 	}
-	if (verr)
-		pane_grant_free(w);
 	bind_count(qp, b, type2_key(b->mw_rkey, b), verr);
 	return verr;
 }

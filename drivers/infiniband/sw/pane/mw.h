@@ -9,6 +9,7 @@
 #include <rdma/pane-abi.h>
 
 struct pane_dev;
+struct pane_grant;
 struct pane_mr;
 struct pane_qp;
 struct pane_ucontext;
@@ -16,9 +17,11 @@ struct pane_ucontext;
 /**
  * struct pane_mw - a memory window
  * @ibmw: the core's half
- * @handle: uverbs' number of it
+ * @handle: type 1: uverbs' number of it
  * @issued: type 1: the key that was given out for a bind last, which its owner
  *          takes for the current one; lock of the context's windows
+ * @grant: type 2: what it opens while it is bound, memory for it while it is not;
+ *         slot lock
  * @slotno: its place in the key table. A type 1 window moves to another one
  *          with each bind; slot lock.
  * @key: the key it was bound with last, or was given at first; slot lock
@@ -29,8 +32,13 @@ struct pane_ucontext;
  */
 struct pane_mw {
 	struct ib_mw ibmw;
-	u32 handle;
-	u32 issued;
+	union {
+		struct {
+			u32 handle;
+			u32 issued;
+		};
+		struct pane_grant *grant;
+	};
 	u32 slotno;
 	u32 key;
 	bool bound;
