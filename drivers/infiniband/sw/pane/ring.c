@@ -37,8 +37,11 @@
 #define RING_SLOW	HZ
 /* Requests that one turn is good for at least; see pane_ring_finish() */
 #define RING_FINISH_TURN	64
-/* Nanoseconds that the timer gives to post more */
-#define RING_DELAY	(20 * NSEC_PER_USEC)
+/*
+ * Nanoseconds that the timer gives to post more: some tens of requests, where
+ * processors are slow some
+ */
+#define RING_DELAY	(60 * NSEC_PER_USEC)
 
 static struct workqueue_struct *ring_wq;
 
