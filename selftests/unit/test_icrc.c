@@ -6,6 +6,8 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 
+#include "copy.h"
+#include "crc_sliced.h"
 #include "icrc.h"
 #include "icrc_vectors.h"
 #include "unit.h"
@@ -14,8 +16,6 @@
 #define MAX_PACKET	512
 /* What a global route header says comes behind it: a BTH */
 #define NEXT_IS_IBA	0x1b
-
-u32 shim_crc32_optimizations = CRC32_LE_OPTIMIZATION;
 
 enum encap { V4, V6, V1, KINDS };
 
@@ -89,7 +89,7 @@ static __le32 icrc_of(const struct packet *p, enum encap kind)
 	unsigned int done = bth_at(kind) + sizeof(struct pane_bth);
 	u32 crc = start(p, kind);
 
-	crc = pane_icrc_add(crc, p->byte + done,
+	crc = pane_crc(crc, p->byte + done,
 			    p->len - done - PANE_ICRC_SIZE);
 	return pane_icrc_final(crc);
 }
@@ -213,8 +213,8 @@ static void check_pieces(struct packet *p)
 	for (split = 0; split <= len; split++) {
 		u32 crc = start(p, kind);
 
-		crc = pane_icrc_add(crc, p->byte + done, split);
-		crc = pane_icrc_add(crc, p->byte + done + split, len - split);
+		crc = pane_crc(crc, p->byte + done, split);
+		crc = pane_crc(crc, p->byte + done + split, len - split);
 		CHECK_EQ(pane_icrc_final(crc), whole);
 	}
 }
@@ -266,16 +266,24 @@ static void test_random_packets(void)
 static void check_copy(struct unit_rng *rng, unsigned int len,
 		       unsigned int shift)
 {
-	u8 from[128], to[128];
+	u8 from[128], to[128], old[128];
 	u32 crc = unit_random(rng);
+	unsigned int at = shift + 1;
 
 	unit_fill(rng, from, sizeof(from));
-	unit_fill(rng, to, sizeof(to));
-	CHECK_EQ(pane_icrc_copy(crc, to + shift + 1, from + shift, len),
+	unit_fill(rng, old, sizeof(old));
+	memcpy(to, old, sizeof(to));
+	CHECK_EQ(pane_copy_crc(crc, to + at, from + shift, len),
 		 crc32_le(crc, from + shift, len));
-	CHECK(!memcmp(to + shift + 1, from + shift, len));
-	CHECK_EQ(pane_icrc_add(crc, from + shift, len),
+	CHECK(!memcmp(to + at, from + shift, len));
+	CHECK_EQ(pane_crc(crc, from + shift, len),
 		 crc32_le(crc, from + shift, len));
+
+	memcpy(to, old, sizeof(to));
+	pane_copy(to + at, from + shift, len);
+	CHECK(!memcmp(to + at, from + shift, len));
+	CHECK(!memcmp(to, old, at));
+	CHECK(!memcmp(to + at + len, old + at + len, sizeof(to) - at - len));
 }
 
 static void test_copies(void)
@@ -283,17 +291,32 @@ static void test_copies(void)
 	struct unit_rng rng = { unit_seed() };
 	unsigned int len, shift;
 
-	for (len = 0; len <= 64; len++)
+	for (len = 0; len <= 100; len++)
 		for (shift = 0; shift < 16; shift++)
 			check_copy(&rng, len, shift);
 }
 
-/* From here on the kernel's CRC is the slow one */
-static void test_vectors_sliced(void)
+/* From here on with our own code instead of the kernel's */
+static void test_vectors_own(void)
 {
-	shim_crc32_optimizations = 0;
-	pane_icrc_init();
+	pane_copy_choose(true, true);
 	test_vectors();
+}
+
+static void test_copies_mixed(void)
+{
+	pane_copy_choose(true, false);
+	test_copies();
+	pane_copy_choose(false, true);
+	test_copies();
+}
+
+/* Whatever turns out to be faster here, it is right */
+static void test_measured(void)
+{
+	pane_copy_init();
+	test_vectors();
+	test_copies();
 }
 
 static const struct unit_test tests[] = {
@@ -304,14 +327,16 @@ static const struct unit_test tests[] = {
 	{ "in pieces", test_pieces },
 	{ "random packets", test_random_packets },
 	{ "copies", test_copies },
-	{ "packets made by others, with our own CRC", test_vectors_sliced },
-	{ "in pieces, with our own CRC", test_pieces },
-	{ "random packets, with our own CRC", test_random_packets },
-	{ "copies, with our own CRC", test_copies },
+	{ "packets made by others, with our own code", test_vectors_own },
+	{ "in pieces, with our own code", test_pieces },
+	{ "random packets, with our own code", test_random_packets },
+	{ "copies, with our own code", test_copies },
+	{ "copies, with one of them our own", test_copies_mixed },
+	{ "whichever is faster", test_measured },
 };
 
 int main(void)
 {
-	pane_icrc_init();
+	pane_crc_sliced_init();
 	return unit_main(tests, ARRAY_SIZE(tests));
 }

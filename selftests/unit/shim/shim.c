@@ -66,6 +66,16 @@ static bool memory_left(void)
 }
 
 /* Not zeroed in the kernel either; here it is never zero by accident. */
+void *kzalloc(size_t size, gfp_t gfp)
+{
+	return memory_left() ? calloc(1, size) : NULL;
+}
+
+void kfree(const void *p)
+{
+	free((void *)p);
+}
+
 void *kvmalloc(size_t size, gfp_t gfp)
 {
 	void *p = memory_left() ? malloc(size) : NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Ethernet's CRC-32 by tables, 16 bytes at a time, and of bytes while they are
- * copied. For kernels whose own goes by tables as well: those of architectures
- * without code for it.
+ * copied. copy.c takes it where the kernel's own is slower.
  */
 #ifndef PANE_CRC_SLICED_H
 #define PANE_CRC_SLICED_H

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <linux/bits.h>
 #include <linux/build_bug.h>
-#include <linux/crc32.h>
-#include <linux/init.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/jump_label.h>
 #include <linux/string.h>
 #include <linux/udp.h>
 
-#include "crc_sliced.h"
+#include "copy.h"
 #include "icrc.h"
 #include "wire.h"
 
@@ -38,51 +35,6 @@ struct icrc_v1 {
 static_assert(sizeof(struct icrc_v4) == 20 + 8 + 12);
 static_assert(sizeof(struct icrc_v6) == 40 + 8 + 12);
 static_assert(sizeof(struct icrc_v1) == 40 + 12);
-
-static DEFINE_STATIC_KEY_FALSE(icrc_sliced);
-
-/* Before the first packet: who takes the CRC? */
-void __init pane_icrc_init(void)
-{
-	if (crc32_optimizations() & CRC32_LE_OPTIMIZATION)
-		return;
-	pane_crc_sliced_init();
-	static_branch_enable(&icrc_sliced);
-}
-
-/**
- * pane_icrc_add - take more bytes into an ICRC
- * @crc: value accumulated so far
- * @data: the bytes
- * @len: how many
- *
- * Return: the value over them, too
- */
-u32 pane_icrc_add(u32 crc, const void *data, size_t len)
-{
-	if (static_branch_unlikely(&icrc_sliced))
-		return pane_crc_sliced(crc, data, len);
-	return crc32_le(crc, data, len);
-}
-
-/**
- * pane_icrc_copy - copy bytes and take them into an ICRC
- * @crc: value accumulated so far
- * @dst: where they go
- * @src: the bytes. Others may write to them meanwhile, so it is the copy that
- *       is taken.
- * @len: how many
- *
- * Return: the value over them, too
- */
-u32 pane_icrc_copy(u32 crc, void *dst, const void *src, size_t len)
-{
-	if (static_branch_unlikely(&icrc_sliced))
-		return pane_crc_sliced_copy(crc, dst, src, len);
-	/* the copy is in the cache now, so memory is read once */
-	memcpy(dst, src, len);
-	return crc32_le(crc, dst, len);
-}
 
 /* FECN, BECN and the six reserved bits beside the QP number */
 static void icrc_mask_bth(struct pane_bth *bth)
@@ -121,7 +73,7 @@ u32 pane_icrc_start_v4(const struct iphdr *iph, const struct udphdr *uh,
 	h.ip.check = (__force __sum16)0xffff;
 	icrc_mask_udp(&h.udp);
 	icrc_mask_bth(&h.bth);
-	return pane_icrc_add(PANE_ICRC_SEED, &h, sizeof(h));
+	return pane_crc(PANE_ICRC_SEED, &h, sizeof(h));
 }
 
 /**
@@ -140,7 +92,7 @@ u32 pane_icrc_start_v6(const struct ipv6hdr *ip6h, const struct udphdr *uh,
 	icrc_mask_ipv6(&h.ip);
 	icrc_mask_udp(&h.udp);
 	icrc_mask_bth(&h.bth);
-	return pane_icrc_add(PANE_ICRC_SEED, &h, sizeof(h));
+	return pane_crc(PANE_ICRC_SEED, &h, sizeof(h));
 }
 
 /**
@@ -156,5 +108,5 @@ u32 pane_icrc_start_v1(const struct ipv6hdr *grh, const struct pane_bth *bth)
 
 	icrc_mask_ipv6(&h.grh);
 	icrc_mask_bth(&h.bth);
-	return pane_icrc_add(PANE_ICRC_SEED, &h, sizeof(h));
+	return pane_crc(PANE_ICRC_SEED, &h, sizeof(h));
 }

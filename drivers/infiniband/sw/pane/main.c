@@ -4,13 +4,14 @@
 #include <linux/workqueue.h>
 #include <rdma/rdma_netlink.h>
 
+#include "copy.h"
 #include "debugfs.h"
 #include "device.h"
 #include "grant.h"
-#include "icrc.h"
 #include "netdev.h"
 #include "num.h"
 #include "odp.h"
+#include "pages.h"
 #include "pane.h"
 #include "ring.h"
 #include "rx.h"
@@ -29,7 +30,7 @@ static int __init pane_init(void)
 	int err;
 
 	pane_tx_init();
-	pane_icrc_init();
+	pane_copy_init();
 	pane_wq = alloc_workqueue("pane", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!pane_wq)
 		return -ENOMEM;
@@ -87,6 +88,7 @@ static void __exit pane_exit(void)
 	pane_sock_exit();
 	/* QPs and address handles are freed after a grace period */
 	rcu_barrier();
+	pane_pages_exit();
 	pane_num_exit();
 	pane_grant_cache_exit();
 	pane_odp_exit();

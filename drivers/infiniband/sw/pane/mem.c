@@ -3,7 +3,7 @@
 #include <linux/minmax.h>
 #include <net/ipv6.h>
 
-#include "icrc.h"
+#include "copy.h"
 #include "mem.h"
 #include "mr.h"
 #include "pane.h"
@@ -149,9 +149,9 @@ static void gather_fn(void *ctx, void *mem, u32 len)
 	struct gather *t = ctx;
 
 	if (t->crc)
-		*t->crc = pane_icrc_copy(*t->crc, t->dst, mem, len);
+		*t->crc = pane_copy_crc(*t->crc, t->dst, mem, len);
 	else
-		memcpy(t->dst, mem, len);
+		pane_copy(t->dst, mem, len);
 	t->dst += len;
 }
 
@@ -175,16 +175,35 @@ enum pane_mem pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl,
 }
 
 struct scatter {
-	const struct sk_buff *skb;
+	struct sk_buff *skb;
 	u32 off;
 };
+
+/* As skb_copy_bits(), which uses memcpy() */
+static void scatter_frags(struct sk_buff *skb, u32 off, u8 *mem, u32 len)
+{
+	struct skb_seq_state state;
+	u32 done = 0, n;
+	const u8 *data;
+
+	skb_prepare_seq_read(skb, off, off + len, &state);
+	while (done < len && (n = skb_seq_read(done, &data, &state))) {
+		n = min(n, len - done);
+		pane_copy(mem + done, data, n);
+		done += n;
+	}
+	skb_abort_seq_read(&state);
+}
 
 static void scatter_fn(void *ctx, void *mem, u32 len)
 {
 	struct scatter *t = ctx;
 
 	/* rx.c has checked that the packet is this long */
-	skb_copy_bits(t->skb, t->off, mem, len);
+	if (t->off + len <= skb_headlen(t->skb))
+		pane_copy(mem, t->skb->data + t->off, len);
+	else
+		scatter_frags(t->skb, t->off, mem, len);
 	t->off += len;
 }
 
@@ -200,7 +219,7 @@ static void scatter_fn(void *ctx, void *mem, u32 len)
  * Return: enum pane_mem
  */
 enum pane_mem pane_sgl_scatter(struct pane_qp *qp, struct pane_sgl *sgl,
-			       const struct sk_buff *skb, u32 off, u32 len)
+			       struct sk_buff *skb, u32 off, u32 len)
 {
 	struct scatter t = { .skb = skb, .off = off };
 
@@ -320,7 +339,7 @@ const struct pane_grant *pane_keyref_hold(const struct pane_keyref *ref)
  * were checked, @g is held
  */
 enum pane_mem pane_remote_write(struct pane_qp *qp, const struct pane_grant *g,
-				u64 va, u32 left, const struct sk_buff *skb,
+				u64 va, u32 left, struct sk_buff *skb,
 				u32 off, u32 len)
 {
 	struct scatter t = { .skb = skb, .off = off };

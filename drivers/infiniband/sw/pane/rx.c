@@ -17,6 +17,7 @@
 
 #include "ack.h"
 #include "cnp.h"
+#include "copy.h"
 #include "icrc.h"
 #include "mcast.h"
 #include "netdev.h"
@@ -129,12 +130,12 @@ static u32 rx_crc(const struct sk_buff *skb, u32 off, u32 len, u32 crc)
 	const u8 *data;
 
 	if (skb_headlen(skb) >= off + len)
-		return pane_icrc_add(crc, skb->data + off, len);
+		return pane_crc(crc, skb->data + off, len);
 
 	skb_prepare_seq_read((struct sk_buff *)skb, off, off + len, &st);
 	while (done < len && (n = skb_seq_read(done, &data, &st))) {
 		n = min(n, len - done);
-		crc = pane_icrc_add(crc, data, n);
+		crc = pane_crc(crc, data, n);
 		done += n;
 	}
 	skb_abort_seq_read(&st);

@@ -5,8 +5,10 @@
 #include <net/sock.h>
 
 #include "av.h"
+#include "copy.h"
 #include "encap.h"
 #include "icrc.h"
+#include "pages.h"
 #include "pane.h"
 #include "qp.h"
 #include "tx.h"
@@ -57,15 +59,12 @@ static bool tx_trains_ok(const struct pane_qp *qp)
 	return dst && (dst->dev->features & NETIF_F_GSO_UDP_L4);
 }
 
-/*
- * A packet of @len bytes. From the processor's own page where it can be: what
- * kmalloc() gives many kernels fill with zeros first.
- */
+/* A packet of @len bytes */
 static struct sk_buff *tx_alloc(u32 len)
 {
 	u32 size = SKB_DATA_ALIGN(TX_HEADROOM + len) +
 		   SKB_DATA_ALIGN(sizeof(struct skb_shared_info));
-	void *data = napi_alloc_frag(size);
+	void *data = pane_pages_get(size);
 	struct sk_buff *skb;
 
 	if (likely(data)) {
@@ -125,7 +124,7 @@ static bool tx_place_append(struct pane_qp *qp, struct pane_frame *f)
 	    skb->len + f->seg_len > TX_TRAIN_BYTES ||
 	    skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS)
 		return false;
-	if (!skb_page_frag_refill(f->seg_len, frag, GFP_ATOMIC))
+	if (!pane_pages_refill(frag, f->seg_len))
 		return false;
 	f->bth = page_address(frag->page) + frag->offset;
 	f->skb = skb;
@@ -193,7 +192,7 @@ u32 *pane_tx_copy_crc(struct pane_frame *f)
 {
 	if (f->len < TX_COPY_CRC_MIN)
 		return NULL;
-	f->crc = pane_icrc_add(f->crc, f->crc_from, f->payload - f->crc_from);
+	f->crc = pane_crc(f->crc, f->crc_from, f->payload - f->crc_from);
 	f->crc_from = f->payload + f->len;
 	return &f->crc;
 }
@@ -207,7 +206,7 @@ static void tx_finish_icrc(struct pane_frame *f)
 	memset(end, 0, pad);
 	end += pad;
 	if (end != f->crc_from)
-		f->crc = pane_icrc_add(f->crc, f->crc_from, end - f->crc_from);
+		f->crc = pane_crc(f->crc, f->crc_from, end - f->crc_from);
 	icrc = pane_icrc_final(f->crc);
 	memcpy(end, &icrc, sizeof(icrc));
 }

@@ -21,14 +21,4 @@ static inline u32 crc32_le(u32 crc, const void *data, size_t len)
 	return crc;
 }
 
-#define CRC32_LE_OPTIMIZATION	1
-
-/* A test says what the kernel is good at. */
-extern u32 shim_crc32_optimizations;
-
-static inline u32 crc32_optimizations(void)
-{
-	return shim_crc32_optimizations;
-}
-
 #endif

@@ -7,5 +7,6 @@
 #define DEFINE_STATIC_KEY_FALSE(name) bool name
 #define static_branch_unlikely(key) (*(key))
 #define static_branch_enable(key) (*(key) = true)
+#define static_branch_disable(key) (*(key) = false)
 
 #endif

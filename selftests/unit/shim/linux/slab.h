@@ -16,6 +16,8 @@ void kmem_cache_destroy(struct kmem_cache *cache);
 void *kmem_cache_zalloc(struct kmem_cache *cache, gfp_t gfp);
 void kmem_cache_free(struct kmem_cache *cache, void *p);
 
+void *kzalloc(size_t size, gfp_t gfp);
+void kfree(const void *p);
 void *kvmalloc(size_t size, gfp_t gfp);
 void *kvmalloc_array(size_t n, size_t size, gfp_t gfp);
 void *kvcalloc(size_t n, size_t size, gfp_t gfp);

@@ -49,7 +49,6 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define MODULE_IMPORT_NS(ns) MODULE_INFO(import_ns, ns)
 #endif
 
-#include "crc.h"
 #include "mm.h"
 #include "rdma.h"
 #include "net.h"
