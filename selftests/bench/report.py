@@ -200,10 +200,22 @@ def share_of_cost(figures, machine):
             "machine.\n")
 
 
+def share_of_call(figures, machine):
+    """One at a time means a system call each"""
+    call = figures.cost.get((machine, "syscall"))
+    lat = figures.median(machine, figures.links(machine)[0], "pane",
+                         "atomiclat")
+    if not (call and lat):
+        return ""
+    return (f"\nA system call that does nothing takes {100 * call / lat:.0f} % "
+            "as long as an atomic\noperation, which is posted by one, there and "
+            "back.\n")
+
+
 def others(figures, machine):
     """What is said in words"""
     link = figures.links(machine)[0]
-    text = share_of_cost(figures, machine)
+    text = share_of_cost(figures, machine) + share_of_call(figures, machine)
     pairs = Ratio(figures, (machine, link, "pane", "pairs16"),
                   (machine, link, "pane", "register"))
     if pairs.value:

@@ -580,6 +580,6 @@ unsigned int pane_rx_hook(void *priv, struct sk_buff *skb,
 		pane_rx_packets(state->net, skb, sizeof(struct udphdr));
 	else
 		pane_rx_count(state->net, skb, PANE_CNT_rx_length);
-	consume_skb(skb);
+	napi_consume_skb(skb, 1);
 	return NF_STOLEN;
 }

@@ -60,7 +60,7 @@ static int eth_receive(struct sk_buff *skb, struct net_device *ndev,
 		return NET_RX_DROP;
 	if (skb->pkt_type != PACKET_OTHERHOST)
 		eth_frame(skb);
-	consume_skb(skb);
+	napi_consume_skb(skb, 1);
 	return NET_RX_SUCCESS;
 }
 
