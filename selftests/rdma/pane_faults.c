@@ -5,6 +5,7 @@
  * it, and the next one succeeds.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -93,6 +94,57 @@ static void test_call(const void *arg)
 	stage_close(&st);
 }
 
+/* ---- only single pages are left -------------------------------------- */
+
+#define FAIL_PAGES	"/sys/kernel/debug/fail_page_alloc/"
+/* More QPs than processors keep pages for packets */
+#define SINGLE_ROUNDS	100
+
+static void fail_pages(const char *name, const char *value)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), FAIL_PAGES "%s", name);
+	f = fopen(path, "w");
+	CHECK(f, "%s: %s", path, strerror(errno));
+	CHECK(fputs(value, f) >= 0 && !fclose(f), "%s: %s", path,
+	      strerror(errno));
+}
+
+/* Packets that are longer than a page, by a QP that has made none yet */
+static void single_round(unsigned int round)
+{
+	struct ibv_mw *mw;
+	struct duo d;
+
+	duo_open(&d);
+	d.o.mtu = IBV_MTU_4096;
+	d.p.mtu = IBV_MTU_4096;
+	ep_reconnect(&d.o, &d.p);
+	mw = mw_open(d.own.pd, IBV_MW_TYPE_2);
+	mw_bind(&d.o, mw, &d.mem, 0, DUO_LEN, RIGHTS_RW);
+	memset(d.buf.addr, round, DUO_LEN);
+	CHECK_EQ(ep_write(&d.p, &d.buf, DUO_LEN, region_at(&d.mem, 0),
+			  mw->rkey), IBV_WC_SUCCESS);
+	CHECK(!memcmp(d.mem.addr, d.buf.addr, DUO_LEN), "other data");
+	mw_close(mw);
+	duo_close(&d);
+}
+
+static void test_single_pages(const void *arg)
+{
+	if (access(FAIL_PAGES, F_OK))
+		pane_skip("pages cannot be made to fail");
+	fail_pages("verbose", "0");
+	fail_pages("min-order", "1");
+	fail_pages("times", "-1");
+	fail_pages("probability", "50");
+	for (unsigned int i = 0; i < SINGLE_ROUNDS; i++)
+		single_round(i);
+	fail_pages("probability", "0");
+}
+
 static void list_of(const struct faults_list *l)
 {
 	for (unsigned int i = 0; i < l->num; i++)
@@ -105,6 +157,8 @@ static void list(void)
 	list_of(&faults_objects);
 	list_of(&faults_queues);
 	list_of(&faults_data);
+	pane_test(0, test_single_pages, NULL,
+		  "half of the allocations of more than a page fail");
 }
 
 int main(int argc, char **argv)

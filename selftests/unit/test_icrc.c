@@ -89,8 +89,7 @@ static __le32 icrc_of(const struct packet *p, enum encap kind)
 	unsigned int done = bth_at(kind) + sizeof(struct pane_bth);
 	u32 crc = start(p, kind);
 
-	crc = pane_crc(crc, p->byte + done,
-			    p->len - done - PANE_ICRC_SIZE);
+	crc = pane_crc(crc, p->byte + done, p->len - done - PANE_ICRC_SIZE);
 	return pane_icrc_final(crc);
 }
 
@@ -262,11 +261,12 @@ static void test_random_packets(void)
 	}
 }
 
-/* Every length and alignment around what is taken at a time */
+#define MAX_COPY	2300
+
 static void check_copy(struct unit_rng *rng, unsigned int len,
 		       unsigned int shift)
 {
-	u8 from[128], to[128], old[128];
+	u8 from[MAX_COPY], to[MAX_COPY], old[MAX_COPY];
 	u32 crc = unit_random(rng);
 	unsigned int at = shift + 1;
 
@@ -286,14 +286,17 @@ static void check_copy(struct unit_rng *rng, unsigned int len,
 	CHECK(!memcmp(to + at + len, old + at + len, sizeof(to) - at - len));
 }
 
+/* Every length and alignment around what is taken at a time, once or twice */
 static void test_copies(void)
 {
+	static const unsigned int from[] = { 0, 1000, 2040 };
 	struct unit_rng rng = { unit_seed() };
-	unsigned int len, shift;
+	unsigned int i, len, shift;
 
-	for (len = 0; len <= 100; len++)
-		for (shift = 0; shift < 16; shift++)
-			check_copy(&rng, len, shift);
+	for (i = 0; i < ARRAY_SIZE(from); i++)
+		for (len = from[i]; len <= from[i] + 100; len++)
+			for (shift = 0; shift < 16; shift++)
+				check_copy(&rng, len, shift);
 }
 
 /* From here on with our own code instead of the kernel's */

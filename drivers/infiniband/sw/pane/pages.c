@@ -80,7 +80,9 @@ static bool pages_refill(struct pages_cpu *p, struct page_frag *frag, u32 len)
 		}
 		put_page(page);
 	}
-	return skb_page_frag_refill(len, frag, GFP_ATOMIC);
+	/* where memory is short it is a single page, whatever was wanted */
+	return skb_page_frag_refill(len, frag, GFP_ATOMIC) &&
+	       len <= frag->size;
 }
 
 /**
