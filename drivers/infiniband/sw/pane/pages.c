@@ -19,7 +19,7 @@
  * @lock: guards the rest; bottom halves are disabled as well
  * @frag: the page that pane_pages_get() takes from
  * @kept: pages that are used up, a ring, with a reference to each
- * @first: the one that is kept longest; runs freely
+ * @first: where the one is that is kept longest
  * @num: how many there are
  */
 struct pages_cpu {
@@ -43,8 +43,11 @@ static bool page_is_ours(const struct page *page)
 /* The page that is kept longest; it is the caller's now */
 static struct page *pages_take(struct pages_cpu *p)
 {
+	struct page *page = p->kept[p->first];
+
+	p->first = (p->first + 1) % PAGES_KEPT;
 	p->num--;
-	return p->kept[p->first++ % PAGES_KEPT];
+	return page;
 }
 
 /* A page is used up. Memory that is there for emergencies is not kept. */
@@ -70,7 +73,7 @@ static bool pages_refill(struct pages_cpu *p, struct page_frag *frag, u32 len)
 		pages_keep(p, page);
 		frag->page = NULL;
 	}
-	if (p->num && page_is_ours(p->kept[p->first % PAGES_KEPT])) {
+	if (p->num && page_is_ours(p->kept[p->first])) {
 		page = pages_take(p);
 		if (len <= page_size(page)) {
 			frag->page = page;
@@ -88,7 +91,7 @@ static bool pages_refill(struct pages_cpu *p, struct page_frag *frag, u32 len)
 /**
  * pane_pages_refill - see that there is room in a page
  * @frag: the page, with a reference to it, and the first byte that is free; or no
- *        page. It may be another one on return, and none after a failure.
+ *        page. It may be another one on return, also after a failure.
  * @len: bytes that are wanted
  *
  * Context: bottom halves disabled.
