@@ -263,14 +263,13 @@ namespaces, as in 6.1, both ends are in one, with routes that lead over the wire
 TAIL = """
 ## Where the time goes
 
-Of an atomic operation in User-mode Linux the system call that posts it is the
-larger part (above), for either driver; so 1/3 of rdma_rxe's time is out of reach
-there. `perf record` of the User-mode Linux process during `ib_write_lat` had 44 % of
+Of an atomic operation by pane in User-mode Linux the system call that posts it is
+the larger part (above), so 1/3 of rdma_rxe's time is out of reach there. `perf record` of the User-mode Linux process during `ib_write_lat` had 44 % of
 its samples in switching interrupts off and on, each a system call of the host where
 the guest has several processors: a quarter of those in the return from system calls,
 the rest in the IP stack's counters, process_backlog() and the entry to softirqs,
-which rdma_rxe passes, too. Under emulation, `ib_write_bw` of 1 MiB by pane, most
-samples are in the copy with CRC of the sender and in the copy of the receiver.
+which rdma_rxe passes, too. Under emulation, `ib_write_bw` of 1 MiB by pane on 7.3,
+the copy with CRC of the sender has the largest share of the kernel's samples.
 
 ## Memory of windows
 

@@ -5,7 +5,6 @@
  * it, and the next one succeeds.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -96,19 +95,13 @@ static void test_call(const void *arg)
 
 /* ---- only single pages are left -------------------------------------- */
 
-#define FAIL_PAGES	"/sys/kernel/debug/fail_page_alloc/"
+#define FAIL_PAGES	"/sys/kernel/debug/fail_page_alloc"
 /* More QPs than processors keep pages for packets */
 #define SINGLE_ROUNDS	100
 
 static void fail_pages(const char *name, const char *value)
 {
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), FAIL_PAGES "%s", name);
-	f = fopen(path, "w");
-	CHECK(f, "%s: %s", path, strerror(errno));
-	CHECK(fputs(value, f) >= 0 && !fclose(f), "%s: %s", path,
+	CHECK(pane_file_write(FAIL_PAGES, name, value), "%s: %s", name,
 	      strerror(errno));
 }
 

@@ -313,14 +313,8 @@ static void locked_memory(const void *arg)
 
 static void group_write(const char *file, const char *text)
 {
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), GROUP "/%s", file);
-	f = fopen(path, "w");
-	CHECK(f, "%s: %s", path, strerror(errno));
-	CHECK(fputs(text, f) >= 0, "%s", strerror(errno));
-	CHECK(!fclose(f), "%s: %s", path, strerror(errno));
+	CHECK(pane_file_write(GROUP, file, text), "%s: %s", file,
+	      strerror(errno));
 }
 
 /* A group whose members may have so many objects of the device */

@@ -24,20 +24,11 @@ static struct ibv_mw **windows;
 
 /* ---- memory ---------------------------------------------------------- */
 
-#define TRACING		"/sys/kernel/tracing/"
+#define TRACING		"/sys/kernel/tracing"
 
 static bool trace_write(const char *name, const char *text)
 {
-	char path[128];
-	bool good;
-	FILE *f;
-
-	snprintf(path, sizeof(path), TRACING "%s", name);
-	f = fopen(path, "w");
-	if (!f)
-		return false;
-	good = fputs(text, f) >= 0;
-	return !fclose(f) && good;
+	return pane_file_write(TRACING, name, text);
 }
 
 static bool trace_enable(const char *text)
@@ -49,7 +40,7 @@ static bool trace_enable(const char *text)
 /* Bytes that functions whose names begin so have allocated, by the trace */
 static unsigned int trace_bytes(const char *begin)
 {
-	FILE *f = fopen(TRACING "trace", "r");
+	FILE *f = fopen(TRACING "/trace", "r");
 	unsigned int bytes = 0, num;
 	char line[512], *at;
 

@@ -200,6 +200,21 @@ long pane_available_kib(void)
 	return kib;
 }
 
+/* Write @text to a file of the kernel's, in directory @dir; or false and errno */
+bool pane_file_write(const char *dir, const char *name, const char *text)
+{
+	char path[256];
+	bool good;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (!f)
+		return false;
+	good = fputs(text, f) >= 0;
+	return !fclose(f) && good;
+}
+
 /* From here on a test has all of the time again that a test may take */
 void pane_more_time(void)
 {

@@ -74,6 +74,7 @@ uint64_t pane_operations(unsigned int usual);
 int pane_deadline_ms(void);
 void pane_more_time(void);
 long pane_available_kib(void);
+bool pane_file_write(const char *dir, const char *name, const char *text);
 
 /* Set by PANE_AT(): the line of the test that a helper works for */
 extern const char *pane_where_file;

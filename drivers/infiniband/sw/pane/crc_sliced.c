@@ -17,6 +17,7 @@ static u32 crc_table[CRC_SLICES][256] __ro_after_init;
 /* [k][b]: what b as byte k of a value has become a lane of zeros later */
 static u32 crc_lane_later[4][256] __ro_after_init;
 
+/* What @crc has become @num bytes of zero later */
 static u32 __init crc_zeros(u32 crc, u32 num)
 {
 	while (num--)
@@ -35,16 +36,20 @@ void __init pane_crc_sliced_init(void)
 		crc_table[0][byte] = crc;
 	}
 	for (k = 1; k < CRC_SLICES; k++) {
-		for (byte = 0; byte < 256; byte++) {
-			crc = crc_table[k - 1][byte];
-			crc_table[k][byte] = (crc >> 8) ^
-					     crc_table[0][crc & 0xff];
+		for (byte = 0; byte < 256; byte++)
+			crc_table[k][byte] = crc_zeros(crc_table[k - 1][byte],
+						       1);
+	}
+	/* several bits are the sum of each: only those take a lane's time */
+	for (k = 0; k < 4; k++) {
+		for (byte = 1; byte < 256; byte++) {
+			u32 *later = crc_lane_later[k];
+			u32 rest = byte & (byte - 1);
+
+			later[byte] = rest ? later[rest] ^ later[byte ^ rest] :
+					     crc_zeros(byte << 8 * k, CRC_LANE);
 		}
 	}
-	for (k = 0; k < 4; k++)
-		for (byte = 0; byte < 256; byte++)
-			crc_lane_later[k][byte] = crc_zeros(byte << 8 * k,
-							    CRC_LANE);
 }
 
 /* What eight bytes add, the last of them being followed by @behind others */

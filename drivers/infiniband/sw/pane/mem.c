@@ -9,6 +9,7 @@
 #include "pane.h"
 #include "qp.h"
 #include "range.h"
+#include "skb_walk.h"
 
 /* ---- local keys ------------------------------------------------------ */
 
@@ -175,24 +176,16 @@ enum pane_mem pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl,
 }
 
 struct scatter {
-	struct sk_buff *skb;
+	const struct sk_buff *skb;
 	u32 off;
 };
 
-/* As skb_copy_bits(), which uses memcpy() */
-static void scatter_frags(struct sk_buff *skb, u32 off, u8 *mem, u32 len)
+static void place_fn(void *ctx, const u8 *data, u32 len)
 {
-	struct skb_seq_state state;
-	u32 done = 0, n;
-	const u8 *data;
+	u8 **mem = ctx;
 
-	skb_prepare_seq_read(skb, off, off + len, &state);
-	while (done < len && (n = skb_seq_read(done, &data, &state))) {
-		n = min(n, len - done);
-		pane_copy(mem + done, data, n);
-		done += n;
-	}
-	skb_abort_seq_read(&state);
+	pane_copy(*mem, data, len);
+	*mem += len;
 }
 
 static void scatter_fn(void *ctx, void *mem, u32 len)
@@ -200,10 +193,7 @@ static void scatter_fn(void *ctx, void *mem, u32 len)
 	struct scatter *t = ctx;
 
 	/* rx.c has checked that the packet is this long */
-	if (t->off + len <= skb_headlen(t->skb))
-		pane_copy(mem, t->skb->data + t->off, len);
-	else
-		scatter_frags(t->skb, t->off, mem, len);
+	pane_skb_walk(t->skb, t->off, len, place_fn, &mem);
 	t->off += len;
 }
 
@@ -219,7 +209,7 @@ static void scatter_fn(void *ctx, void *mem, u32 len)
  * Return: enum pane_mem
  */
 enum pane_mem pane_sgl_scatter(struct pane_qp *qp, struct pane_sgl *sgl,
-			       struct sk_buff *skb, u32 off, u32 len)
+			       const struct sk_buff *skb, u32 off, u32 len)
 {
 	struct scatter t = { .skb = skb, .off = off };
 
@@ -339,7 +329,7 @@ const struct pane_grant *pane_keyref_hold(const struct pane_keyref *ref)
  * were checked, @g is held
  */
 enum pane_mem pane_remote_write(struct pane_qp *qp, const struct pane_grant *g,
-				u64 va, u32 left, struct sk_buff *skb,
+				u64 va, u32 left, const struct sk_buff *skb,
 				u32 off, u32 len)
 {
 	struct scatter t = { .skb = skb, .off = off };

@@ -107,7 +107,7 @@ void pane_sgl_seek(struct pane_sgl *sgl, u32 pos);
 enum pane_mem pane_sgl_gather(struct pane_qp *qp, struct pane_sgl *sgl,
 			      u8 *dst, u32 len, u32 *crc);
 enum pane_mem pane_sgl_scatter(struct pane_qp *qp, struct pane_sgl *sgl,
-			       struct sk_buff *skb, u32 off, u32 len);
+			       const struct sk_buff *skb, u32 off, u32 len);
 enum pane_mem pane_sgl_put(struct pane_qp *qp, struct pane_sgl *sgl,
 			   const void *src, u32 len);
 
@@ -117,7 +117,7 @@ const struct pane_grant *pane_remote_hold(struct pane_qp *qp,
 					  enum pane_access *why);
 const struct pane_grant *pane_keyref_hold(const struct pane_keyref *ref);
 enum pane_mem pane_remote_write(struct pane_qp *qp, const struct pane_grant *g,
-				u64 va, u32 left, struct sk_buff *skb,
+				u64 va, u32 left, const struct sk_buff *skb,
 				u32 off, u32 len);
 enum pane_mem pane_remote_read(struct pane_qp *qp, const struct pane_grant *g,
 			       u64 va, u32 left, u8 *dst, u32 len, u32 *crc);

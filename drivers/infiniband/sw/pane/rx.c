@@ -25,6 +25,7 @@
 #include "qp.h"
 #include "resp.h"
 #include "rx.h"
+#include "skb_walk.h"
 #include "tx.h"
 
 /* ---- the packet by itself -------------------------------------------- */
@@ -122,23 +123,17 @@ static u32 pkt_dqpn(const struct pane_pkt *p)
 	return be32_to_cpu(pkt_bth(p)->dqpn) & PANE_BTH_QPN;
 }
 
-/* CRC over @len bytes of a packet from @off on, wherever they are */
+static void crc_fn(void *ctx, const u8 *data, u32 len)
+{
+	u32 *crc = ctx;
+
+	*crc = pane_crc(*crc, data, len);
+}
+
+/* CRC over @len bytes of a packet from @off on */
 static u32 rx_crc(const struct sk_buff *skb, u32 off, u32 len, u32 crc)
 {
-	struct skb_seq_state st;
-	unsigned int n, done = 0;
-	const u8 *data;
-
-	if (skb_headlen(skb) >= off + len)
-		return pane_crc(crc, skb->data + off, len);
-
-	skb_prepare_seq_read((struct sk_buff *)skb, off, off + len, &st);
-	while (done < len && (n = skb_seq_read(done, &data, &st))) {
-		n = min(n, len - done);
-		crc = pane_crc(crc, data, n);
-		done += n;
-	}
-	skb_abort_seq_read(&st);
+	pane_skb_walk(skb, off, len, crc_fn, &crc);
 	return crc;
 }
 
