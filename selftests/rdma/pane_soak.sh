@@ -255,8 +255,7 @@ race_kill()
 {
 	local -a files=("$OUT"/pids.*) pids
 
-	[ -e "${files[0]}" ] || return
-	read -ra pids <"${files[RANDOM % ${#files[@]}]}"
+	read -ra pids <"${files[RANDOM % ${#files[@]}]}" || return
 	kill -9 "${pids[RANDOM % ${#pids[@]}]}"
 }
 
@@ -265,6 +264,20 @@ race_unload()
 {
 	is_built_in && return
 	not modprobe -r rdma_pane || echo "unloaded while in use" >>"$OUT/wrong"
+}
+
+# victims_are KIND PID...: race_kill never sees a file that is not whole
+victims_are()
+{
+	local kind=$1
+
+	shift
+	echo "$*" >"$OUT/new.$kind" && mv "$OUT/new.$kind" "$OUT/pids.$kind"
+}
+
+victims_ended()
+{
+	rm -f "$OUT/pids.$1"
 }
 
 # Traffic, which ends when one of the programs is killed, or learns that its
@@ -277,9 +290,10 @@ race_windows()
 
 	pause
 	ip netns exec "$NS_A" ./pane_lend "$IP4_B" client >"$OUT/lend.a" 2>&1 &
-	echo "$server $!" >"$OUT/pids.windows"
+	victims_are windows "$server" $!
 	behind_races "$server" $!
 	wait -n "$server" $!
+	victims_ended windows
 	kill_hard "$server" $!
 	note_wrong lend.a lend.b
 }
@@ -293,9 +307,10 @@ race_verbs()
 	PANE_DEVICES="$DEV_A $device_b" PANE_OPERATIONS=1000000 \
 		PANE_SEED=$RANDOM ip netns exec "$NS_A" ./pane_soak_verbs \
 		>"$OUT/verbs" 2>&1 &
-	echo "$!" >"$OUT/pids.verbs"
+	victims_are verbs $!
 	behind_races $!
 	wait $!
+	victims_ended verbs
 	note_wrong verbs
 }
 
@@ -557,19 +572,23 @@ slabs()
 	done | sort
 } 2>/dev/null
 
-# slabs_grown: those that have more than a few objects more than before
+# Which have more than a few objects more than before
 slabs_grown()
 {
 	slabs | join "$OUT/slabs" - | awk '$3 > $2 + 1000 { print $1, $3 - $2 }'
 }
 
+slabs_none_grown()
+{
+	[ -z "$(slabs_grown)" ]
+}
+
+# RCU frees what has been given back some time later.
 slabs_same()
 {
-	local grown
-
 	[ -s "$OUT/slabs" ] || skip "no counts of slab objects" || return
-	grown=$(slabs_grown | paste -s -d ',')
-	[ -z "$grown" ] || complain "more objects than before: $grown"
+	wait_until slabs_none_grown ||
+		complain "more objects than before: $(slabs_grown | paste -s -d ',')"
 }
 
 # ---- phases ------------------------------------------------------------
