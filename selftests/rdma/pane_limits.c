@@ -317,35 +317,36 @@ static void group_write(const char *file, const char *text)
 	      strerror(errno));
 }
 
-/* A group whose members may have so many objects of the device */
-static void group_open(const char *device, int objects)
+static void group_open(const char *controller)
+{
+	pane_shell("mountpoint -q $1 || mount -t cgroup2 none $1", CGROUPS);
+	if (!pane_file_write(CGROUPS, "cgroup.subtree_control", controller))
+		pane_skip("no control groups for this in this kernel");
+	CHECK(!mkdir(GROUP, 0755) || errno == EEXIST, "%s", strerror(errno));
+}
+
+/* Members may have so many objects of the device, and open it so often */
+static void group_limit(const char *device, int objects, int handles)
 {
 	char text[128];
 
-	pane_shell("mountpoint -q $1 || mount -t cgroup2 none $1", CGROUPS);
-	if (pane_shell("echo +rdma >$1/cgroup.subtree_control", CGROUPS))
-		pane_skip("no control groups for RDMA in this kernel");
-	CHECK(!mkdir(GROUP, 0755) || errno == EEXIST, "%s", strerror(errno));
-	snprintf(text, sizeof(text), "%s hca_handle=max hca_object=%d\n", device,
-		 objects);
+	snprintf(text, sizeof(text), "%s hca_handle=%d hca_object=%d\n",
+		 device, handles, objects);
 	group_write("rdma.max", text);
 }
 
-static void group_enter(void)
+static void enter(const char *group)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%d\n", getpid());
-	group_write("cgroup.procs", text);
+	CHECK(pane_file_write(group, "cgroup.procs", text), "%s: %s", group,
+	      strerror(errno));
 }
 
-static void group_leave(void)
+static void group_close(void)
 {
-	FILE *f = fopen(CGROUPS "/cgroup.procs", "w");
-
-	CHECK(f, "%s", strerror(errno));
-	fprintf(f, "%d\n", getpid());
-	CHECK(!fclose(f), "%s", strerror(errno));
+	CHECK_OK(rmdir(GROUP) ? errno : 0);
 }
 
 /* What a member's limit refuses others still get */
@@ -357,8 +358,9 @@ static void control_group(const void *arg)
 	int i;
 
 	duo_open(&d);		/* what was there before does not count */
-	group_open(ibv_get_device_name(d.own.ctx->device), 4);
-	group_enter();
+	group_open("+rdma");
+	group_limit(ibv_get_device_name(d.own.ctx->device), 4, 1);
+	enter(GROUP);
 	pd = ibv_alloc_pd(d.own.ctx);
 	CHECK(pd, "%s", strerror(errno));
 	for (i = 0; i < 3; i++) {
@@ -372,15 +374,81 @@ static void control_group(const void *arg)
 	CHECK(mw[1], "%s", strerror(errno));
 	CHECK_EQ(ep_write(&d.p, &d.buf, 0, 0, 0), IBV_WC_SUCCESS);
 
-	group_leave();
+	enter(CGROUPS);
 	more = ibv_alloc_pd(d.own.ctx);
 	CHECK(more, "%s", strerror(errno));
 	CHECK_OK(ibv_dealloc_pd(more));
 	for (i = 0; i < 3; i++)
 		mw_close(mw[i]);
 	CHECK_OK(ibv_dealloc_pd(pd));
-	CHECK_OK(rmdir(GROUP) ? errno : 0);
+	group_close();
 	duo_close(&d);
+}
+
+/* A program opens a device once more than its group may */
+static void group_handles(const void *arg)
+{
+	struct ibv_context *ctx[2];
+	struct node n;
+
+	node_open_owner(&n);
+	group_open("+rdma");
+	group_limit(ibv_get_device_name(n.ctx->device), 16, 1);
+	enter(GROUP);
+	ctx[0] = ibv_open_device(n.ctx->device);
+	CHECK(ctx[0], "%s", strerror(errno));
+	CHECK(!ibv_open_device(n.ctx->device), "one more");
+	CHECK_OK(ibv_close_device(ctx[0]));
+	ctx[0] = ibv_open_device(n.ctx->device);
+	CHECK(ctx[0], "%s", strerror(errno));
+
+	enter(CGROUPS);
+	ctx[1] = ibv_open_device(n.ctx->device);
+	CHECK(ctx[1], "%s", strerror(errno));
+	CHECK_OK(ibv_close_device(ctx[1]));
+	CHECK_OK(ibv_close_device(ctx[0]));
+	group_close();
+	node_close(&n);
+}
+
+/* Bytes that are on the group's account */
+static long long group_memory(void)
+{
+	long long bytes = -1;
+	FILE *f = fopen(GROUP "/memory.current", "r");
+
+	CHECK(f, "%s", strerror(errno));
+	CHECK_EQ(fscanf(f, "%lld", &bytes), 1);
+	fclose(f);
+	return bytes;
+}
+
+/* Rings are memory of the kernel's: who has them made is charged for them. The
+ * kernel counts in batches of less than 1 MiB.
+ */
+static void group_pays(const void *arg)
+{
+	long long before, ring, slack = 1 << 20;
+	struct ibv_cq *cq;
+	struct node n;
+	int most;
+
+	node_open_owner(&n);
+	most = attr_of(&n).max_cqe;
+	ring = most * 32LL;	/* at least */
+	group_open("+memory");
+	enter(GROUP);
+	before = group_memory();
+	cq = ibv_create_cq(n.ctx, most, NULL, NULL, 0);
+	CHECK(cq, "%s", strerror(errno));
+	CHECK(group_memory() > before + ring - slack, "%lld after %lld",
+	      group_memory(), before);
+	CHECK_OK(ibv_destroy_cq(cq));
+	CHECK(group_memory() < before + slack, "%lld after %lld",
+	      group_memory(), before);
+	enter(CGROUPS);
+	group_close();
+	node_close(&n);
 }
 
 static void list(void)
@@ -396,7 +464,9 @@ static void list(void)
 	pane_test(0, large_cqs, NULL, "CQs as large as can be");
 	pane_test(0, large_srqs, NULL, "SRQs as large as can be");
 	pane_test(0, locked_memory, NULL, "limit of locked memory");
-	pane_test(0, control_group, NULL, "limit of a control group");
+	pane_test(0, control_group, NULL, "a control group's objects");
+	pane_test(0, group_handles, NULL, "a control group's handles");
+	pane_test(0, group_pays, NULL, "a control group pays for rings");
 }
 
 int main(int argc, char **argv)

@@ -70,8 +70,8 @@ static u16 ah_sport(struct rdma_ah_attr *attr)
 int pane_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		   struct ib_udata *udata)
 {
-	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ? GFP_KERNEL :
-							     GFP_ATOMIC;
+	gfp_t gfp = init->flags & RDMA_CREATE_AH_SLEEPABLE ?
+		    GFP_KERNEL_ACCOUNT : GFP_ATOMIC;
 	struct pane_dev *dev = to_pane_dev(ibah->device);
 	struct rdma_ah_attr *attr = init->ah_attr;
 	struct pane_ah *ah = to_pane_ah(ibah);

@@ -27,7 +27,7 @@ static struct pane_mr *mr_create(struct pane_dev *dev, enum pane_mr_kind kind)
 	if (!pane_quota_take(&dev->num_mr, PANE_MAX_MR))
 		return ERR_PTR(-ENOMEM);
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr) {
 		err = -ENOMEM;
 		goto err_quota;
@@ -89,7 +89,7 @@ static struct pane_mr *mr_begin(struct pane_dev *dev, enum pane_mr_kind kind,
 {
 	struct pane_mr *mr;
 
-	*g = pane_grant_alloc(GFP_KERNEL);
+	*g = pane_grant_alloc(GFP_KERNEL_ACCOUNT);
 	if (!*g)
 		return ERR_PTR(-ENOMEM);
 	mr = mr_create(dev, kind);
@@ -364,7 +364,7 @@ struct ib_mr *pane_rereg_user_mr(struct ib_mr *ibmr, int flags, u64 start,
 	if (err)
 		return ERR_PTR(err);
 
-	g = pane_grant_alloc(GFP_KERNEL);
+	g = pane_grant_alloc(GFP_KERNEL_ACCOUNT);
 	if (!g)
 		return ERR_PTR(-ENOMEM);
 	*g = *cur;
