@@ -467,7 +467,7 @@ interface_is_moved()
 {
 	ip netns add "$NS_C"
 	ip -n "$NS_A" link set "$IF_A" netns "$NS_C"
-	wait_until not dev_exists "$DEV_A" && port_is_free "$NS_A" &&
+	wait_until not dev_exists "$DEV_A" && wait_until port_is_free "$NS_A" &&
 		link_add "$NS_C" "$DEV_A" "$IF_A" && dev_exists "$DEV_A" &&
 		not port_is_free "$NS_C"
 	local status=$?

@@ -263,7 +263,8 @@ interface_is_moved()
 	local PLACE_A=$NS_C PLACE_B=$NS_C TCP_ADDRESS=127.0.0.1 status=0
 
 	start "$1" && ip -n "$NS_B" link set "$IF_B" netns "$NS_C" &&
-		wait_until not dev_exists "$DEV_B" && port_is_free "$NS_B" &&
+		wait_until not dev_exists "$DEV_B" &&
+		wait_until port_is_free "$NS_B" &&
 		ended_with "$UNANSWERED" || status=1
 	after "$status"
 	status=$?
