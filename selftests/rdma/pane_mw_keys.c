@@ -14,10 +14,10 @@
 #include "pane_util.h"
 
 #define QUARANTINE	65536
-/* So many are all different, so that they count as independent */
-#define NUM_FRESH	131072
+/* So many are all different in any table, so that they count as independent */
+#define NUM_FRESH	QUARANTINE
 /* And with so many, numbers do come back */
-#define NUM_KEYS	(NUM_FRESH + 120000)
+#define NUM_KEYS	(2 * QUARANTINE + 120000)
 
 /* ---- different ------------------------------------------------------- */
 
