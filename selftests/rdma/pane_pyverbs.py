@@ -20,6 +20,8 @@ all others together. It is a failure when a test fails, is skipped and was not,
 is skipped for another reason, is not in the baseline, or is not there any more.
 A test that passes where it was skipped is named. The last line counts them all.
 
+What a kernel without huge pages cannot run may be skipped there.
+
 With PANE_PYVERBS_WRITE in the environment a new baseline, for this kernel only,
 goes into the file that it names.
 """
@@ -29,6 +31,10 @@ import platform
 import re
 import sys
 import unittest
+
+HUGE_PAGES = "/sys/kernel/mm/hugepages"
+NO_HUGE_PAGES = ("skip",
+                 "Huge pages of size 2M is not supported in this platform")
 
 LINE = re.compile(r"(?:linux(<|>=)(\d+)\.(\d+): )?"
                   r"(pass|skip|omit) (\S+) ?(.*)$")
@@ -75,11 +81,12 @@ class Report:
         self.number = 0
         print(f"TAP version 13\n1..{plan}")
 
-    def result(self, name, complaint):
+    def result(self, name, complaint, skipped=""):
         self.number += 1
         for line in complaint.splitlines():
             print("#", line)
-        print(f"{'not ok' if complaint else 'ok'} {self.number} {name}")
+        print(f"{'not ok' if complaint else 'ok'} {self.number} {name}"
+              f"{' # SKIP ' if skipped else ''}{skipped}")
 
 
 def load_suite(directory, options):
@@ -150,6 +157,8 @@ def complaint_about(name, outcomes, baseline):
     wanted = baseline.get(name, NOT_THERE)
     if got[0] == "pass" or got == wanted:
         return ""
+    if got == NO_HUGE_PAGES and not os.path.isdir(HUGE_PAGES):
+        return ""
     return f"{name}: {' '.join(got)}\n    and not: {' '.join(wanted)}\n"
 
 
@@ -165,12 +174,14 @@ def compare(outcomes, baseline):
             for name in sorted(outcomes.keys() | baseline.keys())}
 
 
-def print_results(complaints, baseline):
+def print_results(complaints, outcomes, baseline):
     must_pass = [name for name in complaints
                  if baseline.get(name, NOT_THERE)[0] == "pass"]
     report = Report(len(must_pass) + 1)
     for name in must_pass:
-        report.result(name, complaints[name])
+        outcome, why = outcomes.get(name, NOT_THERE)
+        report.result(name, complaints[name],
+                      why if outcome == "skip" and not complaints[name] else "")
     report.result("all others are skipped, for the reasons they had",
                   "".join(complaints[name] for name in complaints
                           if name not in must_pass))
@@ -194,7 +205,7 @@ def main(directory, baseline_path, *options):
     if "PANE_PYVERBS_WRITE" in os.environ:
         write_baseline(os.environ["PANE_PYVERBS_WRITE"], outcomes.by_name)
     complaints = compare(outcomes.by_name, baseline)
-    print_results(complaints, baseline)
+    print_results(complaints, outcomes.by_name, baseline)
     tell_news(outcomes.by_name, baseline)
     print_count(complaints, outcomes.by_name)
     return 1 if any(complaints.values()) else 0

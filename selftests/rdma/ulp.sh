@@ -12,9 +12,10 @@ ADDR=10.79.0.1
 IF_A=ulp0
 DEV_A=nvme0dev
 CONFIGFS=/sys/kernel/config
-# a brd device that holds what is written
+# a brd device that holds what is written, as large as it is by default where it
+# is a part of the kernel
 DISK=/dev/ram0
-SIZE=$((8 << 20))
+SIZE=$((4 << 20))
 MODULES=
 
 # need_modules WHAT MODULE...: skip the test where one is missing
