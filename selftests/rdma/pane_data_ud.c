@@ -9,6 +9,7 @@
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "../kselftest.h"
 #include "pane_data.h"
@@ -262,6 +263,55 @@ static void dropped(const void *arg)
 	mail_close(&m);
 }
 
+/* Memory that the receiver may not use is its own fault, and ends its QP */
+static void refused(const void *arg)
+{
+	uint64_t before;
+	struct ibv_sge sge;
+	struct mail m;
+
+	mail_open(&m);
+	sge = sge_of(&m.mem[1], 0, GRH + 50);
+	sge.lkey ^= 0xff;
+	CHECK_OK(end_post_recv(&m.p.end[1], &sge, 1, 1));
+	mail_recv(&m, 2, GRH + 50);
+	before = counter_read(&m.p.node[1], "local_prot_err");
+	CHECK_EQ(mail_send(&m, 50, QKEY), IBV_WC_SUCCESS);
+	CHECK_WC(m.p.end[1].rcq, 1, IBV_WC_LOC_PROT_ERR, NULL);
+	CHECK_WC(m.p.end[1].rcq, 2, IBV_WC_WR_FLUSH_ERR, NULL);
+	counted(&m, "local_prot_err", before);
+	mail_close(&m);
+}
+
+/* A datagram is not kept until its memory is there, but the memory comes */
+static void on_demand(const void *arg)
+{
+	struct ibv_device_attr_ex attr;
+	struct spin spin = {};
+	struct ibv_wc wc;
+	struct mail m;
+
+	mail_open(&m);
+	CHECK_OK(ibv_query_device_ex(m.p.node[1].ctx, NULL, &attr));
+	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+		pane_skip("no memory on demand in this kernel");
+	region_close(&m.mem[1]);
+	region_open(&m.mem[1], m.p.node[1].pd, 64 * 1024, 0,
+		    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	CHECK_OK(madvise(m.mem[1].addr, m.mem[1].len, MADV_DONTNEED) ? errno :
+								       0);
+	mail_recv(&m, 1, GRH + 50);
+	do {
+		CHECK_EQ(mail_send(&m, 50, QKEY), IBV_WC_SUCCESS);
+		spin_turn(&spin);
+	} while (!ibv_poll_cq(m.p.end[1].rcq, 1, &wc));
+	CHECK_EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK_EQ(wc.byte_len, GRH + 50);
+	CHECK(!memcmp((uint8_t *)m.mem[1].addr + GRH, m.mem[0].addr, 50),
+	      "other data");
+	mail_close(&m);
+}
+
 /* With the upper bit set, the QP's own Q_Key is sent */
 static void controlled_qkey(const void *arg)
 {
@@ -375,6 +425,8 @@ void list_datagrams(void)
 	pane_test(0, pieces, NULL, "a datagram in pieces");
 	pane_test(V_PATHS, answer, NULL, "a datagram is answered");
 	pane_test(0, dropped, NULL, "datagrams that are dropped");
+	pane_test(0, refused, NULL, "a datagram to memory that is not the QP's");
+	pane_test(0, on_demand, NULL, "a datagram to memory that is not there");
 	pane_test(0, controlled_qkey, NULL, "the Q_Key of the QP");
 	pane_test(0, foreign_handle, NULL, "an address handle of another domain");
 	pane_test(0, handle_goes, NULL, "posted, then the handle is destroyed");

@@ -165,7 +165,29 @@ static void many_cqs(const void *arg)
 	fan_close(&f);
 }
 
+/* A number that no SRQ has */
+static void unknown_srq(const void *arg)
+{
+	struct fan f = {};
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	uint64_t before;
+
+	fan_open(&f);
+	sge = sge_of(&f.mem[0], 0, LEN);
+	before = counter_read(&f.node[1], "rx_no_srq");
+	fan_recv(&f, 0);
+	wr.opcode = IBV_WR_SEND;
+	wr.qp_type.xrc.remote_srqn = f.srqn[0] ^ 1;
+	wr.send_flags = IBV_SEND_SIGNALED;
+	CHECK_OK(ibv_post_send(f.from.qp, &wr, &bad));
+	CHECK_WC(f.from.scq, 0, IBV_WC_REM_INV_REQ_ERR, NULL);
+	CHECK_EQ(counter_read(&f.node[1], "rx_no_srq"), before + 1);
+	fan_close(&f);
+}
+
 void list_xrc(void)
 {
+	pane_test(0, unknown_srq, NULL, "an SRQ that is not there");
 	pane_test(V_PATHS, many_cqs, NULL, "completions on many CQs");
 }

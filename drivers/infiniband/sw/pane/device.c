@@ -159,15 +159,6 @@ static int pane_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index,
 	return 0;
 }
 
-/* The port's GUID; its GIDs are the core's business */
-static int pane_query_gid(struct ib_device *ibdev, u32 port_num, int index,
-			  union ib_gid *gid)
-{
-	memset(gid, 0, sizeof(*gid));
-	gid->global.interface_id = to_pane_dev(ibdev)->guid;
-	return 0;
-}
-
 static int pane_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 				   struct ib_port_immutable *immutable)
 {
@@ -408,7 +399,6 @@ static const struct ib_device_ops pane_device_ops = {
 	.post_srq_recv = pane_post_srq_recv,
 	.query_ah = pane_query_ah,
 	.query_device = pane_query_device,
-	.query_gid = pane_query_gid,
 	.query_pkey = pane_query_pkey,
 	.query_port = pane_query_port,
 	PANE_PORT_SPEED
