@@ -139,6 +139,24 @@ device_goes_under_load()
 	! load_end || complain "load without a disk"
 }
 
+target_module_goes()
+{
+	modprobe -r -q nvmet-rdma
+}
+
+# From here on all of the target's queues take receive requests of a few SRQs.
+shares_requests()
+{
+	[ -e /sys/module/nvmet_rdma/refcnt ] ||
+		skip "NVMe over Fabrics is a part of the kernel" || return
+	target_down
+	wait_until target_module_goes && modprobe nvmet-rdma use_srq=1 &&
+		target_up && connects_again || return
+	rdma resource show | grep "$DEV_A:" | grep -q "srq [1-9]" ||
+		complain "no SRQ" || return
+	disconnects
+}
+
 users_down()
 {
 	local dir
@@ -159,6 +177,7 @@ all_steps()
 	step "keys are taken back" keys_were_taken_back 100
 	step "a file system" has_file_system
 	step "the host disconnects" disconnects
+	step "receive requests are shared" shares_requests
 	step "the host connects again" connects_again
 	step "resets under load" resets_under_load
 	step "the target goes and returns under load" reconnects_under_load
@@ -173,6 +192,6 @@ need_pane
 need dd cmp diff mkfs.ext4 e2fsck tcpdump
 need_modules "NVMe over Fabrics" nvmet nvmet-rdma nvme-rdma \
 	brd
-begin_here 12
+begin_here 13
 target_up || ktap_exit_fail_msg "no target"
 run_here
