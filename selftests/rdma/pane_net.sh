@@ -204,6 +204,12 @@ traffic()
 	esac
 }
 
+# By the interface that has the addresses
+traffic_to_group()
+{
+	IF_A=$AT_A IF_B=$AT_B multicast "$IP4_B" "$IP4_A" -C "$ITERS" -S 500
+}
+
 # And what is done there beyond traffic
 topologies()
 {
@@ -244,6 +250,7 @@ in_topology()
 	for name in $FAMILIES; do
 		check "$1 $2: $name" if_built traffic "$name"
 	done
+	check "$1 $2: group" if_built traffic_to_group
 	[ -z "${3:-}" ] || check "$1 $2: ${*:3}" if_built "${@:3}"
 	dismantle
 }
@@ -258,7 +265,7 @@ if_built()
 count_topologies()
 {
 	topologies | awk -v families="$(wc -w <<<"$FAMILIES")" \
-		'{ n += families + (NF > 2) } END { print n }'
+		'{ n += families + 1 + (NF > 2) } END { print n }'
 }
 
 # ---- above and below, and what changes ---------------------------------
@@ -493,7 +500,8 @@ with_queue()
 }
 
 # A queue on the way that takes all it gets, and gives it slowly, with losses:
-# what is asked for again comes behind what is in there.
+# what is asked for again comes behind what is in there, much later than the
+# timer allows for an answer.
 long_queue()
 {
 	family "$1" && with_queue "$NS_B" "$IF_B" \
@@ -936,7 +944,7 @@ cleanup_more()
 ktap_print_header
 need_pane
 need nft tc tcpdump sysctl rping ibv_rc_pingpong ibv_ud_pingpong ib_write_bw \
-	ib_read_bw
+	ib_read_bw mckey
 cleanup_at_exit
 trap cleanup_more EXIT
 ktap_set_plan $(($(count_topologies) + $(on_the_link | wc -l) +

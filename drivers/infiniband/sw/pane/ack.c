@@ -302,6 +302,20 @@ static void ack_dispatch(struct pane_qp *qp, const struct pane_pkt *p)
 	}
 }
 
+/*
+ * A response that brings us on or not: after a loss what was asked for again is
+ * behind the rest of the answer before, and where a queue is long that takes its
+ * time. As long as it comes the peer is alive. No more than we have asked for
+ * counts, so that this ends.
+ */
+static void ack_alive(struct pane_sq *sq)
+{
+	if (!sq->owed)
+		return;
+	sq->owed--;
+	sq->progress = jiffies;
+}
+
 /**
  * pane_ack_packet - handle a response
  * @qp: the QP, entered
@@ -317,6 +331,8 @@ void pane_ack_packet(struct pane_qp *qp, const struct pane_pkt *p)
 		pane_qp_count(qp, rx_qp_state);
 		return;
 	}
+	if (p->op->kind != PANE_KIND_ACK)
+		ack_alive(sq);
 	if (pane_psn_before(p->psn, sq->una) ||
 	    !pane_psn_before(p->psn, sq->sent)) {
 		pane_qp_count(qp, unexpected_response);

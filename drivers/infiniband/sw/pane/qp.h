@@ -143,6 +143,8 @@ enum pane_sq_wait {
  * @una: oldest PSN without an answer
  * @sent: one past the newest PSN that was ever sent
  * @rd_out: READs and atomics on their way
+ * @owed: responses that were asked for by them and by others before, however
+ *        often, and have not come
  * @since_ack: packets sent since one asked for an ACK
  * @retries: left before the QP fails
  * @rnr_retries: likewise, for receivers that are not ready
@@ -171,6 +173,7 @@ struct pane_sq {
 	u32 una;
 	u32 sent;
 	u32 rd_out;
+	u32 owed;
 	u32 since_ack;
 	u8 retries;
 	u8 rnr_retries;

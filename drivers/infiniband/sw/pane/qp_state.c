@@ -162,6 +162,7 @@ static void qp_enter_reset(struct pane_qp *qp)
 	sq->cur = sq->prod;
 	sq->cur_pkt = 0;
 	sq->rd_out = 0;
+	sq->owed = 0;
 	sq->since_ack = 0;
 	sq->wait = PANE_SQ_RUN;
 	sq->went_back = false;

@@ -390,9 +390,10 @@ static int req_send_connected(struct pane_qp *qp, struct pane_swqe *w)
 	err = req_build(qp, w, pane_qp_av(qp), &bth);
 	if (err)
 		return err;
-	if (pane_wr_reads(w) && !w->in_flight) {
+	if (pane_wr_reads(w)) {
+		sq->owed = min(sq->owed + span, PANE_PSN_MASK);
+		sq->rd_out += !w->in_flight;
 		w->in_flight = true;
-		sq->rd_out++;
 	}
 	sq->since_ack = bth.ack_req ? 0 : sq->since_ack + 1;
 	sq->cur_pkt += span;
