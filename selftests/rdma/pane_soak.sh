@@ -15,8 +15,6 @@
 
 cd "$(dirname "$0")" || exit 1
 . ../kselftest/ktap_helpers.sh
-# A kernel that looks at everything takes as long as a machine that is slow.
-[ ! -e /sys/kernel/debug/kmemleak ] || KSFT_MACHINE_SLOW=yes
 . ./lib.sh
 . ./traffic.sh
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# Less work for machines that emulate their processor.
+# Less work, and more time for it, on machines that emulate their processor and
+# kernels that check all that they do.
 
 is_slow()
 {
-	[ "${KSFT_MACHINE_SLOW:-}" = yes ]
+	[ "${KSFT_MACHINE_SLOW:-}" = yes ] || [ -e /sys/kernel/debug/kmemleak ]
 }
 
 # scaled FAST SLOW: the one for this machine
