@@ -3,7 +3,8 @@
 #
 # check.sh stock|all|debug|kcsan|coverage [OPTION-OF-THE-RUNNER...]: run all tests
 # and end with one line "N passed, N failed, N skipped". `stock` runs on Debian's
-# own kernel and adds what needs no kernel; `all` does the same, with the whole of
+# own kernel and adds what needs no kernel, and a few tests on the kernel with
+# sanitizers where that is in the cache; `all` does the same, with the whole of
 # those tests that `stock` runs a part of; `debug` runs on the kernel with
 # sanitizers; `kcsan` runs some on one that watches for data races; `coverage` on
 # one that counts lines, see coverage.sh.
@@ -21,6 +22,8 @@ set -u
 SLOW_TEST_SECONDS=600
 # The whole of a test takes longer, and there is no hurry.
 WHOLE_TEST_SECONDS=3600
+# Likewise where the kernel watches itself
+WATCHED_TEST_SECONDS=1800
 WHOLE_SECONDS=18000
 # More deaths than this say nothing new.
 MAX_BOOTS=8
@@ -28,6 +31,10 @@ MAX_BOOTS=8
 # Where most happens at once
 RACING_TESTS=(pane_mw_race pane_mw_stress pane_mw_storm pane_mw_ring
 	      pane_mw_order pane_data.sh pane_cq pane_stress.sh pane_reload.sh)
+
+# Quick, and through most of the driver: what `stock` runs with sanitizers
+QUICK_TESTS=(pane_frames.sh pane_mw_access pane_mw_inval)
+QUICK_SECONDS=900
 
 INSTALLED=$PANE_TOP/build/selftests
 OUT=$PANE_TOP/build/check
@@ -138,14 +145,16 @@ worth_going_on()
 	fi
 }
 
-# As many guests as it takes. Where no other guest follows one that died, the
-# stream stays short of its plan, which fails by itself.
+# Guests so far
+boot=0
+
+# run_in_guests TEST...: as many guests as it takes. Where no other guest follows
+# one that died, the stream stays short of its plan, which fails by itself.
 run_in_guests()
 {
-	local boot=0 status tap finished
-	local -a left
+	local status tap finished
+	local -a left=("$@")
 
-	mapfile -t left < <(tests_to_run)
 	while [ "${#left[@]}" -gt 0 ]; do
 		boot=$((boot + 1))
 		tap=$OUT/guest-$boot.tap
@@ -161,6 +170,22 @@ run_in_guests()
 		print_guest_result "$boot" "$status" | tee -a "$tap"
 		[ "$mode" != kcsan ] || print_watched "$boot" | tee -a "$tap"
 	done
+}
+
+# Nobody waits for that kernel's build.
+run_quick_debug()
+{
+	local deadline=$((SECONDS + QUICK_SECONDS))
+	local -a tests runner=(--backend uml --kernel debug)
+
+	if ! "$PANE_TOP/selftests/setup/uml-kernel.sh" --cached debug >/dev/null
+	then
+		say "check: no kernel with sanitizers in the cache: make check-debug"
+		return
+	fi
+	mapfile -t tests < <("$INSTALLED/run_kselftest.sh" -l \
+		"${QUICK_TESTS[@]/#/-trdma:}")
+	run_in_guests "${tests[@]}"
 }
 
 wrapper=()
@@ -182,6 +207,9 @@ if [ "$mode" = all ]; then
 	export PANE_ALL=1
 	SLOW_TEST_SECONDS=$WHOLE_TEST_SECONDS
 	PANE_CHECK_SECONDS=${PANE_CHECK_SECONDS:-$WHOLE_SECONDS}
+elif [ "$mode" != stock ]; then
+	SLOW_TEST_SECONDS=$WATCHED_TEST_SECONDS
+	PANE_CHECK_SECONDS=${PANE_CHECK_SECONDS:-$WHOLE_SECONDS}
 fi
 rm -rf "$OUT"
 mkdir -p "$OUT"
@@ -192,5 +220,10 @@ if [[ $mode != @(debug|kcsan|coverage) ]] && [ -z "${PANE_CHECK_TESTS:-}" ]; the
 	run_unit_tests
 	run_lint
 fi
-run_in_guests
+mapfile -t tests < <(tests_to_run)
+run_in_guests "${tests[@]}"
+if [ "$mode" = stock ] && [ -z "${PANE_CHECK_TESTS:-}" ] &&
+   [ "$(remaining_seconds)" -ge $QUICK_SECONDS ]; then
+	run_quick_debug
+fi
 "$INSTALLED/kselftest/tap_summary.py" "$OUT"/*.tap

@@ -11,7 +11,8 @@
 #   config              its configuration
 #   lib/modules/        its modules
 #   build               what modules are compiled against
-# KIND is `uml` or `qemu`; the function prints the options that are wanted.
+# KIND is `uml` or `qemu`; the function prints the options that are wanted. With
+# OWN_KERNEL_CACHED=yes nothing is built, and one that is not there is a failure.
 
 # Raise it when an entry's contents change for the same fragments.
 OWN_KERNEL_LAYOUT=1
@@ -84,6 +85,10 @@ own_kernel()
 	local -A images=([uml]=linux [qemu]=vmlinux)
 
 	entry=$PANE_CACHE/$kind/$series-$variant-$(own_kernel_key)
-	with_lock "$kind-$variant" own_kernel_entry
+	if [ "${OWN_KERNEL_CACHED:-}" = yes ]; then
+		[ -e "$entry/complete" ] || return
+	else
+		with_lock "$kind-$variant" own_kernel_entry
+	fi
 	printf '%s\n' "$entry"
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #
-# uml-kernel.sh VARIANT: print a directory with a User-mode Linux, built in the
-# cache when it is not there yet. `linux` there is the kernel, a program;
-# own-kernel.sh has the rest.
+# uml-kernel.sh [--cached] VARIANT: print a directory with a User-mode Linux, built
+# in the cache when it is not there yet; with --cached that is a failure. `linux`
+# there is the kernel, a program; own-kernel.sh has the rest.
 #
 # VARIANT is `fast` (several processors, nothing that watches), `debug` (one
 # processor, sanitizers) or `coverage` (as fast, with gcov, and all that the tests
@@ -17,11 +17,15 @@ here=$(dirname "${BASH_SOURCE[0]}")
 
 FRAGMENTS=$PANE_TOP/selftests/kconfig
 
+if [ "${1:-}" = --cached ]; then
+	OWN_KERNEL_CACHED=yes
+	shift
+fi
 case ${1:-} in
 fast) parts=(base net rdma uml fast) ;;
 debug) parts=(base net rdma uml debug) ;;
 coverage) parts=(base net rdma uml fast coverage) ;;
-*) die "usage: uml-kernel.sh fast|debug|coverage" ;;
+*) die "usage: uml-kernel.sh [--cached] fast|debug|coverage" ;;
 esac
 files=("${parts[@]/%/.config}")
 files=("${files[@]/#/$FRAGMENTS/}")
