@@ -326,13 +326,23 @@ static void group_open(const char *controller)
 }
 
 /* Members may have so many objects of the device, and open it so often */
-static void group_limit(const char *device, int objects, int handles)
+static void group_limit(struct node *n, const char *objects, const char *handles)
 {
 	char text[128];
 
-	snprintf(text, sizeof(text), "%s hca_handle=%d hca_object=%d\n",
-		 device, handles, objects);
+	snprintf(text, sizeof(text), "%s hca_handle=%s hca_object=%s\n",
+		 ibv_get_device_name(n->ctx->device), handles, objects);
 	group_write("rdma.max", text);
+}
+
+/*
+ * When nothing is in use and limited the kernel forgets what it keeps of the group
+ * for the device. It does not so when the group goes, and falls over it when the
+ * device does.
+ */
+static void group_unlimit(struct node *n)
+{
+	group_limit(n, "max", "max");
 }
 
 static void enter(const char *group)
@@ -359,7 +369,7 @@ static void control_group(const void *arg)
 
 	duo_open(&d);		/* what was there before does not count */
 	group_open("+rdma");
-	group_limit(ibv_get_device_name(d.own.ctx->device), 4, 1);
+	group_limit(&d.own, "4", "1");
 	enter(GROUP);
 	pd = ibv_alloc_pd(d.own.ctx);
 	CHECK(pd, "%s", strerror(errno));
@@ -381,6 +391,7 @@ static void control_group(const void *arg)
 	for (i = 0; i < 3; i++)
 		mw_close(mw[i]);
 	CHECK_OK(ibv_dealloc_pd(pd));
+	group_unlimit(&d.own);
 	group_close();
 	duo_close(&d);
 }
@@ -393,7 +404,7 @@ static void group_handles(const void *arg)
 
 	node_open_owner(&n);
 	group_open("+rdma");
-	group_limit(ibv_get_device_name(n.ctx->device), 16, 1);
+	group_limit(&n, "16", "1");
 	enter(GROUP);
 	ctx[0] = ibv_open_device(n.ctx->device);
 	CHECK(ctx[0], "%s", strerror(errno));
@@ -407,6 +418,7 @@ static void group_handles(const void *arg)
 	CHECK(ctx[1], "%s", strerror(errno));
 	CHECK_OK(ibv_close_device(ctx[1]));
 	CHECK_OK(ibv_close_device(ctx[0]));
+	group_unlimit(&n);
 	group_close();
 	node_close(&n);
 }
