@@ -24,6 +24,8 @@ SLOW_TEST_SECONDS=600
 WHOLE_TEST_SECONDS=3600
 # Likewise where the kernel watches itself
 WATCHED_TEST_SECONDS=1800
+# All tests together, and where there is no hurry
+STOCK_SECONDS=3000
 WHOLE_SECONDS=18000
 # More deaths than this say nothing new.
 MAX_BOOTS=8
@@ -53,12 +55,18 @@ run_lint()
 	cat "$OUT/lint.tap"
 }
 
+# tests_named NAME...: as the harness wants them
+tests_named()
+{
+	"$INSTALLED/run_kselftest.sh" -l "${@/#/-trdma:}"
+}
+
 tests_to_run()
 {
 	if [ -n "${PANE_CHECK_TESTS:-}" ]; then
 		tr ' ' '\n' <<<"$PANE_CHECK_TESTS"
 	elif [ "$mode" = kcsan ]; then
-		"$INSTALLED/run_kselftest.sh" -l "${RACING_TESTS[@]/#/-trdma:}"
+		tests_named "${RACING_TESTS[@]}"
 	else
 		"$INSTALLED/run_kselftest.sh" -l -c rdma
 	fi
@@ -183,8 +191,7 @@ run_quick_debug()
 		say "check: no kernel with sanitizers in the cache: make check-debug"
 		return
 	fi
-	mapfile -t tests < <("$INSTALLED/run_kselftest.sh" -l \
-		"${QUICK_TESTS[@]/#/-trdma:}")
+	mapfile -t tests < <(tests_named "${QUICK_TESTS[@]}")
 	run_in_guests "${tests[@]}"
 }
 
@@ -203,18 +210,18 @@ mode=$1
 shift
 runner+=("$@")
 
-if [ "$mode" = all ]; then
+test_seconds=$WATCHED_TEST_SECONDS seconds=$WHOLE_SECONDS
+case $mode in
+stock) test_seconds=$SLOW_TEST_SECONDS seconds=$STOCK_SECONDS ;;
+all)
+	test_seconds=$WHOLE_TEST_SECONDS
 	export PANE_ALL=1
-	SLOW_TEST_SECONDS=$WHOLE_TEST_SECONDS
-	PANE_CHECK_SECONDS=${PANE_CHECK_SECONDS:-$WHOLE_SECONDS}
-elif [ "$mode" != stock ]; then
-	SLOW_TEST_SECONDS=$WATCHED_TEST_SECONDS
-	PANE_CHECK_SECONDS=${PANE_CHECK_SECONDS:-$WHOLE_SECONDS}
-fi
+	;;
+esac
 rm -rf "$OUT"
 mkdir -p "$OUT"
-deadline=$((SECONDS + ${PANE_CHECK_SECONDS:-3000}))
-export kselftest_override_timeout=${kselftest_override_timeout:-$SLOW_TEST_SECONDS}
+deadline=$((SECONDS + ${PANE_CHECK_SECONDS:-$seconds}))
+export kselftest_override_timeout=${kselftest_override_timeout:-$test_seconds}
 
 if [[ $mode != @(debug|kcsan|coverage) ]] && [ -z "${PANE_CHECK_TESTS:-}" ]; then
 	run_unit_tests

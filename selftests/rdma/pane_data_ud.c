@@ -286,14 +286,12 @@ static void refused(const void *arg)
 /* A datagram is not kept until its memory is there, but the memory comes */
 static void on_demand(const void *arg)
 {
-	struct ibv_device_attr_ex attr;
 	struct spin spin = {};
 	struct ibv_wc wc;
 	struct mail m;
 
 	mail_open(&m);
-	CHECK_OK(ibv_query_device_ex(m.p.node[1].ctx, NULL, &attr));
-	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+	if (!node_has_odp(&m.p.node[1]))
 		pane_skip("no memory on demand in this kernel");
 	region_close(&m.mem[1]);
 	region_open(&m.mem[1], m.p.node[1].pd, 64 * 1024, 0,

@@ -279,12 +279,10 @@ static void locked_memory(const void *arg)
 {
 	struct rlimit limit = { .rlim_cur = 65536, .rlim_max = 65536 };
 	static uint8_t mem[4 * 65536] __attribute__((aligned(4096)));
-	struct ibv_device_attr_ex attr;
 	struct ibv_mr *mr, *more;
 	struct node n;
 
 	node_open_owner(&n);
-	CHECK_OK(ibv_query_device_ex(n.ctx, NULL, &attr));
 	CHECK_OK(setrlimit(RLIMIT_MEMLOCK, &limit) ? errno : 0);
 	CHECK_OK(seteuid(65534) ? errno : 0);
 	CHECK(!ibv_reg_mr(n.pd, mem, 2 * 65536, 0), "more than allowed");
@@ -293,7 +291,7 @@ static void locked_memory(const void *arg)
 	CHECK(mr, "%s", strerror(errno));
 	CHECK(!ibv_reg_mr(n.pd, mem + 65536, 40960, 0), "both together");
 	CHECK_EQ(errno, ENOMEM);
-	if (attr.odp_caps.general_caps & IBV_ODP_SUPPORT) {
+	if (node_has_odp(&n)) {
 		more = ibv_reg_mr(n.pd, mem, sizeof(mem), IBV_ACCESS_ON_DEMAND);
 		CHECK(more, "%s", strerror(errno));
 		CHECK_OK(ibv_dereg_mr(more));
@@ -311,9 +309,9 @@ static void locked_memory(const void *arg)
 #define CGROUPS	"/sys/fs/cgroup"
 #define GROUP	CGROUPS "/pane_limits"
 
-static void group_write(const char *file, const char *text)
+static void group_write(const char *group, const char *file, const char *text)
 {
-	CHECK(pane_file_write(GROUP, file, text), "%s: %s", file,
+	CHECK(pane_file_write(group, file, text), "%s/%s: %s", group, file,
 	      strerror(errno));
 }
 
@@ -332,7 +330,7 @@ static void group_limit(struct node *n, const char *objects, const char *handles
 
 	snprintf(text, sizeof(text), "%s hca_handle=%s hca_object=%s\n",
 		 ibv_get_device_name(n->ctx->device), handles, objects);
-	group_write("rdma.max", text);
+	group_write(GROUP, "rdma.max", text);
 }
 
 /*
@@ -350,8 +348,7 @@ static void enter(const char *group)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%d\n", getpid());
-	CHECK(pane_file_write(group, "cgroup.procs", text), "%s: %s", group,
-	      strerror(errno));
+	group_write(group, "cgroup.procs", text);
 }
 
 static void group_close(void)

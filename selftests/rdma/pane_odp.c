@@ -43,10 +43,7 @@ static void unmap(void *addr, size_t len)
 
 static void check_odp(struct node *n)
 {
-	struct ibv_device_attr_ex attr;
-
-	CHECK_OK(ibv_query_device_ex(n->ctx, NULL, &attr));
-	if (!(attr.odp_caps.general_caps & IBV_ODP_SUPPORT))
+	if (!node_has_odp(n))
 		pane_skip("no on-demand paging in this kernel");
 }
 

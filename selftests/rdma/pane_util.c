@@ -87,6 +87,14 @@ void node_close(struct node *n)
 	CHECK_OK(ibv_close_device(n->ctx));
 }
 
+bool node_has_odp(const struct node *n)
+{
+	struct ibv_device_attr_ex attr;
+
+	CHECK_OK(ibv_query_device_ex(n->ctx, NULL, &attr));
+	return attr.odp_caps.general_caps & IBV_ODP_SUPPORT;
+}
+
 /* ---- memory ---------------------------------------------------------- */
 
 static void region_map(struct region *r, size_t len, size_t offset, int flags)

@@ -37,6 +37,8 @@ void node_open_device(struct node *n, struct ibv_device *dev);
 void node_open_owner(struct node *n);
 void node_open_peer(struct node *n);
 void node_close(struct node *n);
+/* May memory be registered that is on demand? */
+bool node_has_odp(const struct node *n);
 
 /* Memory and its registration */
 struct region {
